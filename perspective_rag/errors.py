@@ -1,0 +1,88 @@
+"""Every error the library raises.
+
+PerspectiveRAGError
+├── ConfigError(ValueError)          an option, a value or an input that cannot be used
+├── MissingDependency(ImportError)   names the extra and the pip line
+├── CapabilityError                  the store cannot do what was asked; says what to pass instead
+├── RetrievalError                   every search failed; __cause__ is the first failure
+├── LLMError                         the model's server failed
+│   └── LLMReplyError                a reply that cannot be used; carries the reply and the prompt's name
+├── JudgeError                       strict mode only; otherwise a recorded degradation
+├── CorpusError                      a corpus or an index that cannot be used; names the file
+└── CoverageError                    policy "require": a perspective stayed uncovered; carries the result
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perspective_rag.types import RetrievalResult
+
+
+class PerspectiveRAGError(Exception):
+    """Base of every error of this library."""
+
+
+class ConfigError(PerspectiveRAGError, ValueError):
+    """An option, a value or an input that cannot be used."""
+
+
+class MissingDependency(PerspectiveRAGError, ImportError):
+    """A package that an optional feature needs is not installed."""
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs an optional dependency: pip install 'perspective-rag[{extra}]'"
+        )
+        self.extra = extra
+
+
+class CapabilityError(PerspectiveRAGError):
+    """The store or model cannot do what was asked; the message says what to pass instead."""
+
+
+class RetrievalError(PerspectiveRAGError):
+    """Every search of a request failed; ``__cause__`` is the first failure."""
+
+
+class LLMError(PerspectiveRAGError):
+    """The language model's server failed or did not answer in time."""
+
+
+class LLMReplyError(LLMError):
+    """A reply that cannot be used.
+
+    ``reply`` is its first 500 characters and ``prompt`` the name of the prompt that led to it.
+    """
+
+    def __init__(self, message: str, *, reply: str, prompt: str) -> None:
+        super().__init__(f"{message} (prompt {prompt!r}, reply starts {reply[:80]!r})")
+        self.reply = reply[:500]
+        self.prompt = prompt
+
+
+class JudgeError(PerspectiveRAGError):
+    """A judge failed in strict mode."""
+
+
+class CorpusError(PerspectiveRAGError):
+    """A corpus or a stored index cannot be used."""
+
+
+class CoverageError(PerspectiveRAGError):
+    """A perspective stayed uncovered under the policy "require"; ``result`` is what was found."""
+
+    def __init__(self, message: str, *, result: RetrievalResult) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def unknown_name(name: str, known: Iterable[str], kind: str) -> ConfigError:
+    """The error for a name that does not exist, with the nearest one that does."""
+    options = sorted(known)
+    near = get_close_matches(name, options, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(options)}"
+    return ConfigError(f"unknown {kind} {name!r}; {hint}")

@@ -1,0 +1,79 @@
+"""How good three-class probabilities are: accuracy, AUC, calibration error, temperature and threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perspective_rag.judge.training.data import LABELS
+
+Floats = NDArray[np.float64]
+
+
+def softmax(logits: Floats) -> Floats:
+    """Row-wise softmax of an (n, c) array."""
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+def auc(positive: Floats, negative: Floats) -> float:
+    """P(a positive scores above a negative), ties counting half (the Mann-Whitney statistic); NaN if one side is empty."""
+    if not len(positive) or not len(negative):
+        return float("nan")
+    scores = np.concatenate([positive, negative])
+    _, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(counts) - (counts - 1) / 2
+    rank_sum = mean_rank[inverse][: len(positive)].sum()
+    return float(
+        (rank_sum - len(positive) * (len(positive) + 1) / 2) / (len(positive) * len(negative))
+    )
+
+
+def expected_calibration_error(
+    probability: Floats, correct: NDArray[np.bool_], bins: int = 10
+) -> float:
+    """Mean gap between confidence and accuracy over equal-width bins, weighted by their size (Guo et al. 2017)."""
+    index = np.minimum((probability * bins).astype(int), bins - 1)
+    gaps = [
+        abs(probability[index == b].mean() - correct[index == b].mean()) * (index == b).sum()
+        for b in range(bins)
+        if (index == b).any()
+    ]
+    return float(sum(gaps) / max(len(probability), 1))
+
+
+def best_temperature(logits: Floats, labels: NDArray[np.int64]) -> float:
+    """The divisor of the logits that minimises the negative log-likelihood (temperature scaling)."""
+    grid = np.geomspace(0.3, 5.0, 120)
+    rows = np.arange(len(labels))
+    losses = [-np.log(softmax(logits / t)[rows, labels] + 1e-12).mean() for t in grid]
+    return float(grid[int(np.argmin(losses))])
+
+
+def best_threshold(score: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
+    """The threshold on a score with the best F1 of the positive class, and that F1."""
+    order = np.argsort(-score, kind="stable")
+    hits = np.cumsum(positive[order])
+    f1 = 2 * hits / (np.arange(1, len(order) + 1) + positive.sum())
+    best = int(np.argmax(f1))
+    return float(score[order][best]), float(f1[best])
+
+
+def evaluate(logits: Floats, labels: Sequence[str]) -> dict[str, float]:
+    """Every figure of a three-class judge on labelled pairs, from its (n, 3) logits."""
+    probability = softmax(np.asarray(logits, dtype=np.float64))
+    truth = np.array([LABELS.index(label) for label in labels])
+    predicted = probability.argmax(axis=1)
+    support, side = probability[:, 0], probability[:, 0] - probability[:, 1]
+    return {
+        "pairs": float(len(truth)),
+        "accuracy": float((predicted == truth).mean()),
+        "auc_support_rest": auc(support[truth == 0], support[truth != 0]),
+        "auc_support_oppose": auc(side[truth == 0], side[truth == 1]),
+        "f1_support": best_threshold(support, truth == 0)[1],
+        "calibration_error": expected_calibration_error(
+            probability.max(axis=1), predicted == truth
+        ),
+    }

@@ -1,0 +1,135 @@
+"""The knobs of the pipeline: one meaning each, validated once, serialisable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from perspective_rag.errors import ConfigError, unknown_name
+
+PROJECTIONS = (
+    "none",
+    "pap",
+    "pap+",
+    "add",
+    "add+",
+    "concat",
+    "concat+",
+    "cast",
+    "cast+",
+    "dual-sum",
+    "tri-sum",
+)
+COVERAGE_POLICIES = ("annotate", "require", "off")
+FUSIONS = ("rrf", "round-robin")
+
+# Names other libraries use for the same knob, in the same direction.
+ALIASES = {
+    "lambda_mult": "relevance_weight",
+    "mmr_threshold": "relevance_weight",
+    "similarity_top_k": "k",
+    "top_k": "k",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineOptions:
+    """Every option of a request. Each can be given at construction and, by the same name, at each call.
+
+    k: passages returned (at least 1).
+    fetch_k: passages fetched for each query (at least k is used). Higher: better coverage, more time.
+    relevance_weight: in [0, 1]; 1.0 = relevance alone, lower = more diversity (the lambda of MMR).
+    projection: how a query vector is turned towards its perspective; "none" leaves it (see ``projection``).
+    fusion: how the lists of several queries are merged: "rrf" or "round-robin".
+    max_queries: queries searched at most, the question itself included.
+    judge_k: candidates judged at most for one question. Higher: better coverage, more time.
+    coverage: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off" neither judges nor guards.
+    min_support: probability from which a passage counts as supporting; None takes the judge's own threshold.
+    guard_searches: further searches the coverage guard may make for uncovered perspectives; 0 makes none.
+    guard_seconds: the guard starts no further search after this many seconds of the request.
+    timeout: seconds for one call to a model or store; None waits for ever.
+    max_concurrency: calls of one request at a time.
+    strict: degradations raise instead of being recorded.
+    """
+
+    k: int = 5
+    fetch_k: int = 50
+    relevance_weight: float = 1.0
+    projection: str = "none"
+    fusion: str = "rrf"
+    max_queries: int = 8
+    judge_k: int = 25
+    coverage: str = "annotate"
+    min_support: float | None = None
+    guard_searches: int = 2
+    guard_seconds: float = 10.0
+    timeout: float | None = 60.0
+    max_concurrency: int = 8
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("k", "fetch_k", "max_queries", "max_concurrency"):
+            _whole(name, getattr(self, name), least=1)
+        for name in ("judge_k", "guard_searches"):
+            _whole(name, getattr(self, name), least=0)
+        _between("relevance_weight", self.relevance_weight, 0.0, 1.0)
+        _between("guard_seconds", self.guard_seconds, 0.0, float("inf"))
+        if self.min_support is not None:
+            _between("min_support", self.min_support, 0.0, 1.0)
+        if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
+            raise ConfigError(f"timeout must be seconds above 0 or None, got {self.timeout!r}")
+        _one_of("projection", self.projection, PROJECTIONS)
+        _one_of("fusion", self.fusion, FUSIONS)
+        _one_of("coverage", self.coverage, COVERAGE_POLICIES)
+        if not isinstance(self.strict, bool):
+            raise ConfigError(f"strict must be True or False, got {self.strict!r}")
+
+    def override(self, **changes: Any) -> PipelineOptions:
+        """A copy with some options changed; aliases are understood, unknown names raise with a suggestion."""
+        return replace(self, **resolve_aliases(changes)) if changes else self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON-ready values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PipelineOptions:
+        """Options from ``to_dict``'s form or a config file; raises ConfigError for an unknown name or a bad value."""
+        return cls(**resolve_aliases(values))
+
+
+OPTION_NAMES = tuple(field.name for field in fields(PipelineOptions))
+
+
+def resolve_aliases(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same options under their own names; raises ConfigError for unknown names and for one option given twice."""
+    resolved: dict[str, Any] = {}
+    for given, value in values.items():
+        name = ALIASES.get(given, given)
+        if name not in OPTION_NAMES:
+            raise unknown_name(given, (*OPTION_NAMES, *ALIASES), "option")
+        if name in resolved:
+            raise ConfigError(f"{name} is given twice: {given!r} is another name for it")
+        resolved[name] = value
+    return resolved
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _whole(name: str, value: Any, *, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"{name} must be a whole number, at least {least}; got {value!r}")
+
+
+def _between(name: str, value: Any, low: float, high: float) -> None:
+    if not _is_number(value) or not low <= value <= high:
+        raise ConfigError(f"{name} must be a number in [{low:g}, {high:g}]; got {value!r}")
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        error = unknown_name(str(value), allowed, name)
+        raise ConfigError(f"{error}; allowed: {', '.join(allowed)}")

@@ -1,0 +1,174 @@
+"""Stand-ins for models and stores, for tests of your own code: deterministic, offline, without dependencies."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from perspective_rag.flow import Flow, call
+from perspective_rag.types import Completion, Hit, Matrix, Passage, Perspective, Prompt, Vector
+from perspective_rag.vectors import cosine, normalised
+
+
+@dataclass(slots=True)
+class HashEmbedder:
+    """Bag-of-words embeddings of shape (n, dimensions): texts that share words are similar.
+
+    ``embedded`` lists every text it was asked for, in order; ``delay`` is seconds for each call.
+    """
+
+    dimensions: int = 64
+    delay: float = 0.0
+    embedded: list[str] = field(default_factory=list)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One unit row for each text; a text without words gives a zero row."""
+        time.sleep(self.delay)
+        self.embedded.extend(texts)
+        rows = np.zeros((len(texts), self.dimensions))
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"\w+", text.lower()):
+                seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+                row += np.random.default_rng(seed).standard_normal(self.dimensions)
+        return normalised(rows)
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """The same as for passages."""
+        return self.embed_passages(texts)
+
+
+@dataclass(slots=True)
+class MemoryStore:
+    """A brute-force store over passages.
+
+    ``takes_vector=False`` makes it a text-only store that counts shared words. ``filter`` is a predicate on
+    passages. ``requests`` records every search as (text, k, filter); ``failing`` is a set of texts for which it raises.
+    """
+
+    passages: Sequence[Passage]
+    embedder: HashEmbedder = field(default_factory=HashEmbedder)
+    takes_vector: bool = True
+    returns_embeddings: bool = False
+    delay: float = 0.0
+    failing: frozenset[str] = frozenset()
+    requests: list[tuple[str, int, Any]] = field(default_factory=list)
+
+    def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
+        """The k best passages by cosine (or shared words), best first."""
+        time.sleep(self.delay)
+        return self._search(text, vector, k, filter)
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> list[Hit]:
+        """The same, waiting without blocking."""
+        await asyncio.sleep(self.delay)
+        return self._search(text, vector, k, filter)
+
+    def _search(self, text: str, vector: Vector | None, k: int, filter: Any) -> list[Hit]:
+        self.requests.append((text, k, filter))
+        if text in self.failing:
+            raise ConnectionError(f"the store cannot be reached for {text!r}")
+        kept = [p for p in self.passages if filter is None or filter(p)]
+        if not kept:
+            return []
+        rows = HashEmbedder(self.embedder.dimensions).embed_passages([p.text for p in kept])
+        if self.takes_vector:
+            assert vector is not None, "a store that takes vectors is searched with one"
+            scores = cosine(rows, np.asarray(vector)[None, :])[:, 0]
+        else:
+            wanted = set(re.findall(r"\w+", text.lower()))
+            scores = np.array(
+                [len(wanted & set(re.findall(r"\w+", p.text.lower()))) for p in kept], dtype=float
+            )
+        best = np.argsort(-scores, kind="stable")[:k]
+        return [
+            Hit(kept[i], float(scores[i]), rows[i] if self.returns_embeddings else None)
+            for i in best
+        ]
+
+
+@dataclass(slots=True)
+class TableJudge:
+    """A judge that looks its answers up: ``table[(passage id, perspective id)]``, else ``default``.
+
+    ``failing`` is a set of passage ids whose batch raises. ``judged`` lists every pair it was asked for.
+    """
+
+    table: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    default: float = 0.0
+    threshold: float = 0.5
+    failing: frozenset[str] = frozenset()
+    delay: float = 0.0
+    name: str = "table"
+    judged: list[tuple[str, str]] = field(default_factory=list)
+
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """Shape (n_passages, n_perspectives); NaN for a batch that failed."""
+        pairs = len(passages) * len(perspectives)
+        reply = yield from call(
+            "judge", self._look_up, perspectives, passages, counts={"judged_pairs": pairs}
+        )
+        if reply.error is not None:
+            raise reply.error
+        matrix: Matrix = reply.value
+        return matrix
+
+    def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
+        time.sleep(self.delay)
+        self.judged.extend(
+            (passage.id, perspective.id) for passage in passages for perspective in perspectives
+        )
+        if any(passage.id in self.failing for passage in passages):
+            raise RuntimeError("the judge fails on this batch")
+        return np.array(
+            [[self.table.get((a.id, b.id), self.default) for b in perspectives] for a in passages],
+            dtype=float,
+        ).reshape(len(passages), len(perspectives))
+
+
+@dataclass(slots=True)
+class ScriptedLLM:
+    """A language model that answers from a script: a list of replies in turn, or a function of the prompt.
+
+    An exception in the script is raised. ``prompts`` records what it was asked.
+    """
+
+    replies: (
+        Sequence[str | Completion | Exception] | Callable[[Prompt], str | Completion | Exception]
+    )
+    delay: float = 0.0
+    name: str = "scripted"
+    prompts: list[Prompt] = field(default_factory=list)
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The next reply."""
+        time.sleep(self.delay)
+        return self._next(prompt)
+
+    async def acomplete(self, prompt: Prompt) -> Completion:
+        """The next reply, waiting without blocking."""
+        await asyncio.sleep(self.delay)
+        return self._next(prompt)
+
+    def _next(self, prompt: Prompt) -> Completion:
+        self.prompts.append(prompt)
+        reply = (
+            self.replies(prompt) if callable(self.replies) else self.replies[len(self.prompts) - 1]
+        )
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, Completion):
+            return reply
+        return Completion(
+            reply, prompt_tokens=len(prompt.user.split()), completion_tokens=len(reply.split())
+        )
