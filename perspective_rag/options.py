@@ -45,6 +45,8 @@ class PipelineOptions:
     max_queries: queries searched at most, the question itself included.
     judge_k: candidates judged at most for one question. Higher: better coverage, more time.
     coverage: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off" neither judges nor guards.
+    coverage_weight: in [0, 1]; how much the judged support counts against relevance when k are chosen.
+        Higher: better coverage; 0.0 = relevance alone, and the guard only swaps in what is missing.
     min_support: probability from which a passage counts as supporting; None takes the judge's own threshold.
     guard_searches: further searches the coverage guard may make for uncovered perspectives; 0 makes none.
     guard_seconds: the guard starts no further search after this many seconds of the request.
@@ -61,6 +63,7 @@ class PipelineOptions:
     max_queries: int = 8
     judge_k: int = 25
     coverage: str = "annotate"
+    coverage_weight: float = 0.7
     min_support: float | None = None
     guard_searches: int = 2
     guard_seconds: float = 10.0
@@ -74,6 +77,7 @@ class PipelineOptions:
         for name in ("judge_k", "guard_searches"):
             _whole(name, getattr(self, name), least=0)
         _between("relevance_weight", self.relevance_weight, 0.0, 1.0)
+        _between("coverage_weight", self.coverage_weight, 0.0, 1.0)
         _between("guard_seconds", self.guard_seconds, 0.0, float("inf"))
         if self.min_support is not None:
             _between("min_support", self.min_support, 0.0, 1.0)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 
-AUXILIARIES = frozenset(
-    ["should", "must", "can", "could", "will", "would", "shall", "may", "might", "ought", "is", "are", "was", "were", "am", "do", "does", "did", "has", "have", "had"]
-)
-# After "have" or "do" used as a main verb, inserting "not" would be ungrammatical: these words show
-# that it is an auxiliary after all.
-_PARTICIPLE = re.compile(
-    r"^(been|become|done|gone|had|made|taken|given|seen|got|never|\w+(ed|en|wn))$"
-)
+from perspective_rag.extract.english import AUXILIARIES, BASE_VERBS, lower_first, upper_first
+
+# "have" and "do" are main verbs unless a participle follows: "has been shown" against "has a right".
 _AMBIGUOUS = frozenset({"has", "have", "had", "do", "does", "did"})
-# A clause that opens with one of these belongs to a noun or to another clause: "people who are ill should ..."
+_PARTICIPLE = re.compile(r"^(been|become|done|gone|had|made|taken|given|seen|got|\w+(ed|en|wn))$")
+_SUPPORTED = {"has": "does not have", "have": "do not have", "had": "did not have"}
+
+# Each of these opens a clause with an auxiliary of its own: "people who are ill should stay home".
 _SUBORDINATORS = frozenset(
-    ["who", "which", "that", "whose", "whom", "if", "when", "because", "unless", "although", "though", "while", "where"]
+    "who which that whose whom if when because unless although though while where".split()
 )
 
 _CONTRACTED = re.compile(r"\b(\w+?)n['’]t\b", re.IGNORECASE)
@@ -23,57 +21,51 @@ _IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}
 _NEGATED = re.compile(
     r"\b(" + "|".join(sorted(AUXILIARIES)) + r")\s+(?:not|never)\b|\b(can)not\b", re.IGNORECASE
 )
-_IMPERATIVE_NOT = re.compile(r"^(do not|never)\s+", re.IGNORECASE)
+_IMPERATIVE_NOT = re.compile(r"^(?:do not|never)\s+", re.IGNORECASE)
 _DENIAL = re.compile(r"^it is (?:not true|not the case|false|untrue) that\s+", re.IGNORECASE)
 
 
 def negate(statement: str) -> str:
     """Negates a statement; negating twice gives back its meaning.
 
-    ``"Zoos should be closed."`` becomes ``"Zoos should not be closed."`` and back. Where no auxiliary verb is
-    found the statement is denied as a whole: ``"It is not true that ..."``. The rule knows English only, reads
-    the first main auxiliary, and cannot see a negation hidden in a word ("fails to", "hardly").
+    ``"Zoos should be closed."`` becomes ``"Zoos should not be closed."`` and back; ``"Ban zoos"`` becomes
+    ``"Do not ban zoos"``. Where no main auxiliary is found the statement is denied as a whole: ``"It is
+    not true that ..."``. The rule knows English only and does not see a negation hidden in a word
+    ("fails to", "hardly").
     """
     text = statement.strip()
     text = _CONTRACTED.sub(lambda m: _IRREGULAR.get(m[1].lower(), m[1]) + " not", text)
     for pattern in (_DENIAL, _IMPERATIVE_NOT):
         if pattern.match(text):
-            return _capitalised(pattern.sub("", text, count=1))
+            return upper_first(pattern.sub("", text, count=1))
     if match := _NEGATED.search(text):
         return text[: match.start()] + (match[1] or match[2]) + text[match.end() :]
     words = text.split(" ")
     position = main_auxiliary(words)
-    if position is None:
-        return "It is not true that " + _lowered(text)
-    return " ".join([*words[: position + 1], "not", *words[position + 1 :]])
+    if position is not None:
+        before, auxiliary, after = words[:position], words[position], words[position + 1 :]
+        if after and after[0].lower() == "to" and auxiliary.lower() in _SUPPORTED:
+            return " ".join([*before, _SUPPORTED[auxiliary.lower()], *after])
+        denial = ["cannot"] if auxiliary.lower() == "can" else [auxiliary, "not"]
+        return " ".join([*before, *denial, *after])
+    if words[0].lower() in BASE_VERBS:
+        return "Do not " + lower_first(text)
+    return "It is not true that " + lower_first(text)
 
 
 def main_auxiliary(words: list[str]) -> int | None:
-    """Index of the first auxiliary verb outside a relative or conditional clause, or None."""
-    candidates = [
-        i
-        for i, word in enumerate(words[:-1])
-        if word.lower() in AUXILIARIES
-        and i > 0
-        and _acts_as_auxiliary(word.lower(), words[i + 1].lower())
-    ]
-    # Every subordinator before an auxiliary claims one auxiliary for its own clause.
-    for i in candidates:
-        openers = sum(word.lower() in _SUBORDINATORS for word in words[:i])
-        if openers <= candidates.index(i):
+    """Index of the first auxiliary outside a relative or conditional clause, or None."""
+    found = [i for i in range(1, len(words) - 1) if _is_auxiliary(words[i], words[i + 1])]
+    for earlier, i in enumerate(found):
+        if sum(word.lower() in _SUBORDINATORS for word in words[:i]) <= earlier:
             return i
-    return candidates[0] if candidates else None
+    return found[0] if found else None
 
 
-def _acts_as_auxiliary(word: str, following: str) -> bool:
-    return word not in _AMBIGUOUS or bool(_PARTICIPLE.match(following))
-
-
-def _lowered(text: str) -> str:
-    first = text.split(" ", 1)[0]
-    keep = first == "I" or (not first[1:].islower() and len(first) > 1)
-    return text if keep else text[:1].lower() + text[1:]
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _is_auxiliary(word: str, following: str) -> bool:
+    word, following = word.lower(), following.lower()
+    if word not in AUXILIARIES:
+        return False
+    if word in _AMBIGUOUS:
+        return bool(_PARTICIPLE.match(following)) or (following == "to" and word in _SUPPORTED)
+    return True

@@ -1,0 +1,61 @@
+"""Long texts cut into passages of about a hundred words, at sentence ends where there are any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from perspective_rag.errors import ConfigError
+
+# Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han. Two characters of
+# these count as one word, which is near the average word and keeps a passage within a model's input.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# No word is longer than 40 characters, so that base64 and the like are cut too.
+_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,40}}")
+_SENTENCE_END = re.compile(
+    r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bvs)"
+    r"[.!?…؟।]+[\"'”’)\]]*(?=\s+[^a-z\s])"  # a small letter follows "e.g.", not the end of a sentence
+    r"|[。！？｡][」』”’）]*"
+    r"|\n\s*\n"
+)
+
+
+def count_words(text: str) -> int:
+    """Words in a text; in scripts without spaces, two characters are a word."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def split_text(text: str, words: int = 100) -> list[str]:
+    """Consecutive pieces of a text, each of at most ``words`` words, the last of up to a quarter more.
+
+    Pieces end where a sentence ends; only a sentence longer than ``words`` is cut inside. Nothing but white
+    space between pieces is lost, and a text without words gives no pieces. Raises ConfigError for words < 1.
+    """
+    if words < 1:
+        raise ConfigError(f"words must be at least 1, got {words}")
+    pieces: list[tuple[int, int, int]] = []  # start, end, words
+    for start, end, size in _units(text, words):
+        if pieces and pieces[-1][2] + size <= words:
+            pieces[-1] = (pieces[-1][0], end, pieces[-1][2] + size)
+        else:
+            pieces.append((start, end, size))
+    if len(pieces) > 1 and pieces[-1][2] <= words // 4:
+        _, end, tail = pieces.pop()
+        pieces[-1] = (pieces[-1][0], end, pieces[-1][2] + tail)
+    return [text[start:end].strip() for start, end, _ in pieces]
+
+
+def _units(text: str, words: int) -> Iterator[tuple[int, int, int]]:
+    """Sentences, and parts of those that are too long, as (start, end, words)."""
+    start = 0
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    for end in [*ends, len(text)]:
+        count, last = 0, start
+        for word in _WORD.finditer(text, start, end):
+            if count == words:
+                yield start, last, count
+                start, count = word.start(), 0
+            count, last = count + 1, word.end()
+        if count:
+            yield start, end, count
+        start = end

@@ -1,0 +1,45 @@
+"""One query for each perspective, made of the perspective's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perspective_rag.flow import Flow
+from perspective_rag.types import Perspective, Query
+
+
+@dataclass(frozen=True, slots=True)
+class StatementExpander:
+    """Searches with each perspective (BERDS section 6, "query the retriever with each perspective").
+
+    ``with_question=True`` puts the question before it, as the authors' published code does.
+    """
+
+    with_question: bool = False
+
+    def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
+        """One query for each perspective, in their order; calls nothing."""
+        lead = f"{question} " if self.with_question else ""
+        return [Query(lead + perspective.text, perspective.id) for perspective in perspectives]
+        yield  # a flow that needs no step
+
+
+@dataclass(frozen=True, slots=True)
+class NoExpansion:
+    """Searches with the question alone."""
+
+    def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
+        """No further query."""
+        return []
+        yield  # a flow that needs no step
+
+
+def unique_queries(question: str, queries: Sequence[Query], *, limit: int) -> list[Query]:
+    """The question and then the queries, without repeats (case and punctuation aside), ``limit`` at most."""
+    kept: dict[str, Query] = {}
+    for query in (Query(question), *queries):
+        words = "".join(c if c.isalnum() else " " for c in query.text.casefold()).split()
+        if words or not kept:
+            kept.setdefault(" ".join(words), query)
+    return list(kept.values())[:limit]

@@ -1,0 +1,120 @@
+"""Perspectives by rule: no model, English only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perspective_rag.extract.alternatives import named_alternatives
+from perspective_rag.extract.english import AUXILIARIES, WH_WORDS
+from perspective_rag.extract.negation import main_auxiliary
+from perspective_rag.extract.statement import Statement, as_statement, statement_of
+from perspective_rag.flow import Flow
+from perspective_rag.types import Extraction, Perspective, Stance
+
+_SUPPORTS = r"(?:support|back|defend|favou?r|agree with|confirm|argue for|is in favou?r of|are in favou?r of)"
+_OPPOSES = (
+    r"(?:oppose|undermine|refute|attack|contradict|reject|rebut|counter|dispute|challenge|disagree with"
+    r"|argue against|is against|are against)"
+)
+_OBJECT = r"(?:the |this |that )?(?:following )?(?:argument|claim|statement|view|idea|position|sentence|proposal)?"
+_CARRIED = re.compile(
+    rf"^(?P<instruction>(?:please )?(?:find|show|give|list|search for|look for|retrieve)\b.{{0,60}}?"
+    rf"\b(?:that|which|who)\s+(?:would )?(?:(?P<support>{_SUPPORTS})|(?P<oppose>{_OPPOSES}))s?"
+    rf"(?:\s+(?:with))?\s*{_OBJECT})\s*[:,-]?\s+(?P<root>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_ARGUMENTS = re.compile(
+    r"^(?P<instruction>(?:what are |give me |list )?(?:the |some )?(?:main |best )?"
+    r"(?:arguments?|reasons?|evidence|case)\s+(?:(?P<support>for|in favou?r of|to support)|(?P<oppose>against)))"
+    r"\s+(?P<root>.+?)[?.]?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPerspectives:
+    """Perspectives named in advance, the same for every question."""
+
+    perspectives: tuple[Perspective, ...]
+
+    def extract(self, question: str) -> Flow[Extraction]:
+        """The given perspectives; calls nothing."""
+        return Extraction(question, self.perspectives)
+        yield  # a flow that needs no step
+
+
+def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ...]:
+    """Perspectives from texts or Perspectives; texts get the ids p1, p2, ..."""
+    return tuple(
+        item if isinstance(item, Perspective) else Perspective(f"p{number}", item)
+        for number, item in enumerate(given, start=1)
+    )
+
+
+def both_sides(claim: str | Statement) -> tuple[Perspective, Perspective]:
+    """A claim and its negation: the perspectives ``support`` and ``oppose`` of one claim."""
+    statement = as_statement(claim.strip()) if isinstance(claim, str) else claim
+    return (
+        Perspective("support", statement.text, "support", statement.text),
+        Perspective("oppose", statement.negation, "oppose", statement.text),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExtractor:
+    """Finds perspectives in the wording of the question.
+
+    In this order: a perspective the query carries ("find a claim that opposes the argument: X", "arguments
+    against X"); named alternatives ("A or B", "which is best: A, B or C"); the statement and the negation of a
+    yes/no or "should" question, or of a statement.
+
+    It cannot name the alternatives of "what is the best way to ...", does not know which yes/no questions are
+    contentious ("Is Paris in France?" gets two sides too), reads English only, and takes the first main verb it
+    knows for the predicate. What it does not understand gets no perspectives.
+    """
+
+    def extract(self, question: str) -> Flow[Extraction]:
+        """The extraction; calls nothing."""
+        return extract_by_rule(question)
+        yield  # a flow that needs no step
+
+
+def extract_by_rule(question: str) -> Extraction:
+    """What ``RuleExtractor`` finds, as a plain function."""
+    text = " ".join(question.split())
+    for pattern in (_CARRIED, _ARGUMENTS):
+        if match := pattern.match(text):
+            return _carried(match)
+    if alternatives := named_alternatives(text):
+        return Extraction(
+            text, tuple(Perspective(f"p{i}", each) for i, each in enumerate(alternatives, start=1))
+        )
+    claim = statement_of(text) if _is_question(text) else _claim_in(text)
+    return Extraction(text, both_sides(claim)) if claim else Extraction(text)
+
+
+def _carried(match: re.Match[str]) -> Extraction:
+    root = match["root"].strip().strip("\"'“”").strip()
+    stance: Stance = "support" if match["support"] else "oppose"
+    claim = (statement_of(root) if _is_question(root) else None) or as_statement(root)
+    if main_auxiliary(root.split(" ")) is None and len(root.split()) < 4:
+        claim = as_statement(f"{root} is a good idea")  # a topic is nothing to agree with yet
+    sides = dict(zip(("support", "oppose"), both_sides(claim), strict=True))
+    return Extraction(root, (sides[stance],), match["instruction"].strip())
+
+
+def _is_question(text: str) -> bool:
+    first = text.split(" ", 1)[0].lower().rstrip(",:")
+    return text.endswith("?") or first in AUXILIARIES or first in WH_WORDS
+
+
+def _claim_in(text: str) -> Statement | None:
+    """A text that is not a question, if it reads as a statement or a demand rather than as keywords."""
+    words = text.split(" ")
+    if len(words) < 3:
+        return None
+    statement = as_statement(text)
+    has_verb = not statement.negation.startswith("It is not true that")
+    return statement if has_verb or text.endswith((".", "!")) else None

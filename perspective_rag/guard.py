@@ -1,0 +1,81 @@
+"""The coverage guard: fetches again for what is missing, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perspective_rag.coverage import uncovered
+from perspective_rag.flow import Flow, degrade
+from perspective_rag.judging import BATCH, judge_best_first, support_matrix
+from perspective_rag.merge import merge
+from perspective_rag.protocols import Embedder, Judge, Store
+from perspective_rag.request import Request
+from perspective_rag.search import search_all
+from perspective_rag.select.supported import select
+from perspective_rag.types import Candidate, Extraction, Perspective, Query
+
+
+def guard(
+    request: Request,
+    store: Store,
+    embedder: Embedder | None,
+    judge: Judge,
+    extraction: Extraction,
+    candidates: Sequence[Candidate],
+    chosen: Sequence[Candidate],
+) -> Flow[list[Candidate]]:
+    """The chosen candidates, after further searches for the perspectives they do not cover.
+
+    Each round searches once for every perspective still uncovered: first in the words of the question and the
+    perspective together, then in the words of the passage that came nearest to supporting it. New
+    candidates are judged, ``judging.BATCH`` a search, and the choice is made again. Rounds end when everything is covered,
+    nothing new is found, or ``guard_searches`` or ``guard_seconds`` is spent.
+    """
+    options, perspectives = request.options, extraction.perspectives
+    pool, result = list(candidates), list(chosen)
+    asked = {query.text for query in request.recorder.queries}
+    budget = options.guard_searches
+    while budget > 0 and request.elapsed < options.guard_seconds:
+        open_columns = uncovered(support_matrix(result, perspectives), range(len(result)), request.threshold)
+        queries = [
+            query
+            for column in open_columns
+            if (query := _next_query(extraction, perspectives[column], pool, asked))
+        ][:budget]
+        if not queries:
+            break
+        budget -= len(queries)
+        asked.update(query.text for query in queries)
+        request.recorder.queries.extend(queries)
+        known = {candidate.passage.id for candidate in pool}
+        try:
+            rankings = yield from search_all(request, store, embedder, extraction, queries)
+        except Exception as error:
+            yield from degrade("guard", f"searching again failed: {error!r}", error)
+            break
+        new = [c for c in merge(rankings) if c.passage.id not in known]
+        judged = yield from judge_best_first(
+            judge,
+            perspectives,
+            new,
+            k=options.k,
+            limit=BATCH * len(queries),
+            threshold=request.threshold,
+        )
+        # What the guard found was not ranked against the rest: it comes after it and stands on its support.
+        last = min((c.score for c in pool), default=0.0)
+        pool += [replace(c, score=min(c.score, last)) for c in judged]
+        result = select(pool, perspectives, options, threshold=request.threshold)
+    return result
+
+
+def _next_query(
+    extraction: Extraction, perspective: Perspective, pool: Sequence[Candidate], asked: set[str]
+) -> Query | None:
+    """The next wording for a perspective that was not searched yet, or None."""
+    nearest = max(pool, key=lambda c: c.support.get(perspective.id, 0.0), default=None)
+    wordings = [f"{extraction.root} {perspective.text}"]
+    if nearest is not None and nearest.support.get(perspective.id, 0.0) > 0.0:
+        wordings.append(" ".join(nearest.passage.text.split()[:100]))
+    return next((Query(text, perspective.id) for text in wordings if text not in asked), None)

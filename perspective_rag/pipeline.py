@@ -1,0 +1,233 @@
+"""One question from top to bottom: extract, expand, search, merge, order, judge, select, guard.
+
+Read ``PerspectivePipeline._flow`` first: it is the whole path, and what it calls is one file away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perspective_rag.coverage import coverage_of
+from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
+from perspective_rag.expand.statements import StatementExpander, unique_queries
+from perspective_rag.extract.rules import RuleExtractor, as_perspectives
+from perspective_rag.flow import Flow, arun, degrade, run
+from perspective_rag.guard import guard
+from perspective_rag.judging import judge_best_first
+from perspective_rag.merge import merge
+from perspective_rag.options import PipelineOptions
+from perspective_rag.ordering import order_by_relevance
+from perspective_rag.protocols import Embedder, Expander, Extractor, Judge, KeepsEmbeddings, Store
+from perspective_rag.request import Request
+from perspective_rag.search import rescore, search_all
+from perspective_rag.select.supported import select
+from perspective_rag.types import Candidate, Extraction, Perspective, Query, RetrievalResult
+
+
+class PerspectivePipeline:
+    """Retrieves passages that cover every perspective of a question, from any store.
+
+    ``store`` and ``judge`` are anything that fits ``protocols``. ``embedder`` is needed by a store that
+    searches by vector; with a store that searches by text it re-orders the candidates by cosine to the
+    question. Without a ``judge`` nothing is judged and ``result.coverage`` is None. Perspectives come from
+    ``extractor`` (rules by default) unless a call gives them; ``expander`` turns them into queries.
+
+    Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a request:
+    one instance serves any number of threads and event loops.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        embedder: Embedder | None = None,
+        judge: Judge | None = None,
+        extractor: Extractor | None = None,
+        expander: Expander | None = None,
+        options: PipelineOptions | None = None,
+        **changes: Any,
+    ) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.judge = judge
+        self.extractor = extractor or RuleExtractor()
+        self.expander = expander or StatementExpander()
+        self.options = (options or PipelineOptions()).override(**changes)
+        self._check(self.options)
+
+    def retrieve(
+        self,
+        question: str,
+        *,
+        perspectives: Sequence[Perspective | str] | None = None,
+        filter: Any = None,
+        **changes: Any,
+    ) -> RetrievalResult:
+        """The passages for a question.
+
+        ``perspectives`` replaces what the extractor would find; ``filter`` is handed to the store with every
+        search; further keywords are options. Raises ConfigError for a question or option that cannot be
+        used, RetrievalError when every search failed, CoverageError under the policy "require".
+        """
+        request = self.request(question, filter=filter, **changes)
+        return run(self._flow(request, perspectives), request.recorder, request.limits)
+
+    async def aretrieve(
+        self,
+        question: str,
+        *,
+        perspectives: Sequence[Perspective | str] | None = None,
+        filter: Any = None,
+        **changes: Any,
+    ) -> RetrievalResult:
+        """The same as ``retrieve``, without blocking the event loop."""
+        request = self.request(question, filter=filter, **changes)
+        return await arun(self._flow(request, perspectives), request.recorder, request.limits)
+
+    def _flow(
+        self, request: Request, given: Sequence[Perspective | str] | None
+    ) -> Flow[RetrievalResult]:
+        extraction = yield from self.extract(request, given)
+        queries = yield from self.expand(request, extraction)
+        candidates = yield from self.search(request, extraction, queries)
+        candidates = yield from self.order(request, extraction, candidates)
+        candidates = yield from self.judged(request, extraction, candidates)
+        chosen = self.select(request, extraction, candidates)
+        chosen = yield from self.guarded(request, extraction, candidates, chosen)
+        return self.result(request, extraction, chosen)
+
+    # Each step is a flow and can be driven alone: run(pipeline.search(request, extraction, queries)).
+
+    def request(self, question: str, *, filter: Any = None, **changes: Any) -> Request:
+        """The books and settings of one question; raises ConfigError for what cannot be used."""
+        if not isinstance(question, str) or not question.strip():
+            raise ConfigError(f"the question must be a text that is not empty, got {question!r}")
+        options = self.options.override(**changes)
+        self._check(options)
+        threshold = options.min_support
+        if threshold is None:
+            threshold = self.judge.threshold if self.judge is not None else 0.5
+        return Request(" ".join(question.split()), options, filter, threshold)
+
+    def extract(
+        self, request: Request, given: Sequence[Perspective | str] | None = None
+    ) -> Flow[Extraction]:
+        """Step 1: the perspectives of the question, as given or as the extractor finds them."""
+        if given is not None:
+            return Extraction(request.question, as_perspectives(given))
+        try:
+            extraction = yield from self.extractor.extract(request.question)
+        except Exception as error:
+            yield from degrade("extract", f"no perspectives could be found: {error!r}", error)
+            return Extraction(request.question)
+        return extraction
+
+    def expand(self, request: Request, extraction: Extraction) -> Flow[list[Query]]:
+        """Step 2: the queries to search with; the question itself is always the first."""
+        queries: list[Query] = []
+        if extraction.perspectives:
+            try:
+                queries = yield from self.expander.expand(extraction.root, extraction.perspectives)
+            except Exception as error:
+                yield from degrade("expand", f"only the question is searched: {error!r}", error)
+        queries = unique_queries(extraction.root, queries, limit=request.options.max_queries)
+        request.recorder.queries.extend(queries)
+        return queries
+
+    def search(
+        self, request: Request, extraction: Extraction, queries: Sequence[Query]
+    ) -> Flow[list[Candidate]]:
+        """Steps 3 to 5: embed and project the queries, search them all at once, merge what they found."""
+        rankings = yield from search_all(request, self.store, self.embedder, extraction, queries)
+        rankings = yield from rescore(request, self.store, self.embedder, rankings)
+        return merge(rankings, fusion=request.options.fusion)
+
+    def order(
+        self, request: Request, extraction: Extraction, candidates: list[Candidate]
+    ) -> Flow[list[Candidate]]:
+        """Step 6: by relevance; by cosine where only text was searched, by MMR where it is asked for."""
+        return order_by_relevance(request, self.store, self.embedder, extraction.root, candidates)
+
+    def judged(
+        self, request: Request, extraction: Extraction, candidates: list[Candidate]
+    ) -> Flow[list[Candidate]]:
+        """Step 7: the candidates with their support of each perspective, best first and within the budget."""
+        if not self._judges(request, extraction) or self.judge is None:
+            return candidates
+        judged = yield from judge_best_first(
+            self.judge,
+            extraction.perspectives,
+            candidates,
+            k=request.options.k,
+            limit=request.options.judge_k,
+            threshold=request.threshold,
+        )
+        return judged
+
+    def select(
+        self, request: Request, extraction: Extraction, candidates: Sequence[Candidate]
+    ) -> list[Candidate]:
+        """Step 8: k passages, by relevance and by what they add to the coverage."""
+        perspectives = extraction.perspectives if self._judges(request, extraction) else ()
+        return select(candidates, perspectives, request.options, threshold=request.threshold)
+
+    def guarded(
+        self,
+        request: Request,
+        extraction: Extraction,
+        candidates: list[Candidate],
+        chosen: list[Candidate],
+    ) -> Flow[list[Candidate]]:
+        """Step 9: fetches again for perspectives that the chosen passages leave uncovered."""
+        if not self._judges(request, extraction) or self.judge is None:
+            return chosen
+        guarded = yield from guard(
+            request, self.store, self.embedder, self.judge, extraction, candidates, chosen
+        )
+        return guarded
+
+    def result(
+        self, request: Request, extraction: Extraction, chosen: Sequence[Candidate]
+    ) -> RetrievalResult:
+        """The result with its coverage and trace; raises CoverageError under the policy "require"."""
+        coverage = None
+        if self._judges(request, extraction):
+            coverage = coverage_of(chosen, extraction.perspectives, request.threshold)
+        result = RetrievalResult(
+            question=request.question,
+            candidates=tuple(chosen),
+            perspectives=extraction.perspectives,
+            coverage=coverage,
+            trace=request.recorder.trace(),
+        )
+        required = request.options.coverage == "require" and bool(extraction.perspectives)
+        if required and (coverage is None or not coverage.complete):
+            lacking = (*coverage.missing, *coverage.unjudged) if coverage else extraction.perspectives
+            texts = "; ".join(perspective.text for perspective in lacking)
+            raise CoverageError(f"no passage was found that supports: {texts}", result=result)
+        return result
+
+    def _judges(self, request: Request, extraction: Extraction) -> bool:
+        return (
+            self.judge is not None
+            and request.options.coverage != "off"
+            and bool(extraction.perspectives)
+        )
+
+    def _check(self, options: PipelineOptions) -> None:
+        """Raises CapabilityError for what these components can never do."""
+        if self.store.takes_vector and self.embedder is None:
+            raise CapabilityError("this store searches by vector: pass embedder=")
+        if options.projection != "none" and not self.store.takes_vector:
+            raise CapabilityError(
+                f"projection={options.projection!r} turns vectors, and this store searches by text "
+                "only: use a store that searches by vector, or projection='none'"
+            )
+        has_vectors = self.embedder is not None or isinstance(self.store, KeepsEmbeddings)
+        if options.relevance_weight < 1.0 and not has_vectors:
+            raise CapabilityError(
+                "relevance_weight below 1.0 compares passages by their vectors: pass embedder="
+            )
+        if options.coverage == "require" and self.judge is None:
+            raise CapabilityError('coverage="require" needs a judge: pass judge=')

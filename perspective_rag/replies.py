@@ -1,0 +1,260 @@
+"""Reading what language models reply: tolerant of form, silent about nothing that was lost."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perspective_rag.errors import LLMError, LLMReplyError
+from perspective_rag.flow import Reply
+from perspective_rag.sentences import text_key
+from perspective_rag.types import Completion, Prompt
+
+# A line longer than this is an essay, not a perspective or a query.
+MAX_ITEM_CHARACTERS = 400
+# JSON may start at any bracket of a reply; prose full of brackets is given up on.
+_MAX_STARTS = 64
+
+_THOUGHT = "(?:think|thinking|thought|reasoning|reflection)"
+_CLOSED_THOUGHT = re.compile(rf"<({_THOUGHT})>.*?</\1>", re.DOTALL | re.IGNORECASE)
+# A chat template may have put the opening tag into the prompt, and a limit may have cut the closing one.
+_HEADLESS_THOUGHT = re.compile(rf"^.*</{_THOUGHT}>", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHT = re.compile(rf"<{_THOUGHT}>.*", re.DOTALL | re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^\s*(```|~~~).*$", re.MULTILINE)
+
+_MARKER = re.compile(
+    r"^\s*(?:[-*•–—·▪]\s+|\(?\d{1,2}[.)](?=\s|\D)\s*|\d{1,2}[:、．]\s*|\[\d{1,2}\]\s*|[a-hA-H]\)\s+)"
+)
+_LABEL = re.compile(
+    r"^[*_\s]*(?:search\s+)?(?:query|question|perspective|view|statement)\s*#?\d{1,2}[*_\s]*[:.)-][*_\s]*",
+    re.IGNORECASE,
+)
+_CHATTER = re.compile(
+    r"^(?:sure|certainly|of course|absolutely|okay|ok|great|(?:here|below|these|the following) (?:is|are)"
+    r"|here you go|i hope|hope (?:this|these|that)|let me know|feel free|note(?: that)?\b.{0,3}:)"
+    r"(?=[\s,.!:;]|$)",
+    re.IGNORECASE,
+)
+_JSON_DEBRIS = re.compile(r'^\s*(?:[{}\]]|\[(?!\d+\])|"[^"]*"\s*:)')
+_REFUSAL = re.compile(
+    r"^\W*(?:(?:i['’]?m|i am)\s+(?:very\s+|really\s+)?(?:sorry|afraid|unable|not able)\b"
+    r"|sorry\b|i\s+(?:apologi[sz]e|cannot|can['’]?t|can not|won['’]?t|will not|must decline)\b"
+    r"|unfortunately,?\s+i\s+(?:cannot|can['’]?t|am|won['’]?t)\b"
+    r"|as an? (?:ai|artificial|large language|language)\b)",
+    re.IGNORECASE,
+)
+_YES = frozenset({"yes", "y", "true", "support", "supports", "supported", "agree", "agrees"})
+_NO = frozenset(
+    {"no", "n", "false", "oppose", "opposes", "opposed", "unsupported", "disagree", "disagrees"}
+)
+_NOT_SUPPORTED = re.compile(
+    r"\b(?:not|n['’]t|never|neither|nor|hardly)\s+(?:\w+\s+){0,2}?(?:support|agree|true)\w*"
+)
+_VERDICT = re.compile(r"\b(?:answer|verdict|conclusion|judge?ment)\b\W*(?:is\b\W*)?(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A JSON value from a reply; ``broken`` when it broke off and only its complete parts are here."""
+
+    value: Any
+    broken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Distinct texts from a reply, and what had to be left out of it ("" for nothing)."""
+
+    items: tuple[str, ...]
+    lost: str = ""
+
+
+def bad_reply(message: str, text: str, prompt: Prompt) -> LLMReplyError:
+    """The error for a reply that cannot be used."""
+    return LLMReplyError(message, reply=text, prompt=prompt.name)
+
+
+def reply_text(reply: Reply, prompt: Prompt) -> str:
+    """The text of a reply without its reasoning.
+
+    Raises LLMError, naming the prompt, when the call failed, and LLMReplyError when the text is empty
+    or a refusal.
+    """
+    if isinstance(reply.error, LLMError):
+        raise reply.error
+    if reply.error is not None:
+        reason = f"{type(reply.error).__name__}: {reply.error}"
+        raise LLMError(f"prompt {prompt.name!r} got no reply: {reason}") from reply.error
+    raw = reply.value.text if isinstance(reply.value, Completion) else reply.value
+    if not isinstance(raw, str):
+        raise bad_reply("the reply is not a text", repr(raw), prompt)
+    text = strip_reasoning(raw)
+    if not text:
+        raise bad_reply("the reply is empty" if not raw.strip() else "only reasoning", raw, prompt)
+    if is_refusal(text):
+        raise bad_reply("the model refused", raw, prompt)
+    return text
+
+
+def strip_reasoning(text: str) -> str:
+    """The text without <think> blocks, also unclosed or unopened ones, and without outer space."""
+    text = _CLOSED_THOUGHT.sub("", text)
+    text = _HEADLESS_THOUGHT.sub("", text)
+    return _OPEN_THOUGHT.sub("", text).strip("\ufeff \t\r\n")
+
+
+def is_refusal(text: str) -> bool:
+    """True when a text opens like a model that declines to answer."""
+    return bool(_REFUSAL.match(text))
+
+
+def parse_json(text: str, prompt: Prompt, *, kinds: tuple[type, ...] = (dict, list)) -> Parsed:
+    """The first complete JSON value in a text, or the complete items of one that broke off.
+
+    Raises LLMReplyError when there is neither. Nothing is mended: no quotes, commas or brackets.
+    """
+    decoder = json.JSONDecoder(strict=False)  # models put raw line breaks into strings
+    brackets = "".join({dict: "{", list: "["}[kind] for kind in kinds)
+    position, starts = 0, 0
+    opening = re.compile(f"[{re.escape(brackets)}]")
+    while starts < _MAX_STARTS and (match := opening.search(text, position)):
+        starts += 1
+        try:
+            value, _ = decoder.raw_decode(text, match.start())
+            return Parsed(value)
+        except (ValueError, RecursionError):
+            part = _complete_part(text, match.start(), decoder)
+            if part:
+                return Parsed(part, broken=True)
+        position = match.end()
+    raise bad_reply("no usable JSON", text, prompt)
+
+
+def parse_list(text: str) -> list[str]:
+    """The items of a numbered, bulleted or plain list, without preamble, closing words or fences."""
+    lines = [line for line in _FENCE_LINE.sub("", text).splitlines() if text_key(line)]
+    lines = [line for line in lines if not _JSON_DEBRIS.match(line)]
+    marked = [line for line in lines if _MARKER.match(line) or _LABEL.match(line)]
+    plain = [line for line in lines if not _is_chatter(line)]
+    return [_bare(line) for line in marked or plain]
+
+
+def parse_texts(text: str, prompt: Prompt, *, keys: Sequence[str], limit: int) -> Texts:
+    """Up to ``limit`` distinct texts from a JSON reply or, failing that, from a plain list.
+
+    ``keys`` are the JSON keys that may hold the list or an item's text. No items at all is legal
+    only as an empty JSON list. Raises LLMReplyError when nothing usable is found.
+    """
+    try:
+        parsed = parse_json(text, prompt)
+        found = _items(parsed.value, keys)
+    except LLMReplyError:
+        parsed, found = Parsed(None), None
+    if found is None:
+        lines = parse_list(text)
+        if not lines or parsed.value is not None:
+            raise bad_reply("the reply holds no list", text, prompt)
+        found = list(lines)
+    texts = [_item_text(item, keys) for item in found]
+    kept = [t for t in texts if t and len(t) <= MAX_ITEM_CHARACTERS and not is_refusal(t)]
+    if found and not kept:
+        raise bad_reply("the reply holds no usable item", text, prompt)
+    notes = ["the reply broke off"] if parsed.broken else []
+    if len(kept) < len(texts):
+        notes.append(f"{len(texts) - len(kept)} of {len(texts)} items could not be used")
+    return Texts(tuple(distinct(kept)[:limit]), "; ".join(notes))
+
+
+def distinct(texts: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Texts in order without repeats of each other or of ``taken``; case, space and punctuation aside."""
+    seen = {text_key(text) for text in taken} | {""}
+    kept = []
+    for text in texts:
+        key = text_key(text)
+        if key not in seen:
+            seen.add(key)
+            kept.append(text)
+    return kept
+
+
+def parse_yes_no(text: str) -> bool | None:
+    """What a reply decides: True for yes, False for no, None when that cannot be told."""
+    lowered = _FENCE_LINE.sub("", text).lower()
+    said = re.findall(r"[^\W\d_]+", lowered)
+    for word in said[:1] + _VERDICT.findall(lowered)[-1:]:
+        if word in _YES | _NO:
+            return word in _YES
+    rest, negated = _NOT_SUPPORTED.subn(" ", lowered)
+    found = set(re.findall(r"[^\W\d_]{2,}", rest))
+    yes, no = bool(found & _YES), bool(found & _NO) or bool(negated)
+    return yes if yes != no else None
+
+
+def _complete_part(text: str, start: int, decoder: json.JSONDecoder) -> Any:
+    """The complete members of an array or object that broke off; only the last member may be partial."""
+    is_object = text[start] == "{"
+    members: dict[str, Any] = {}
+    items: list[Any] = []
+    position = start + 1
+    while True:
+        key = ""
+        try:
+            if is_object:
+                key, position = decoder.raw_decode(text, _skip(text, position))
+                position = _skip(text, position)
+                if not isinstance(key, str) or text[position : position + 1] != ":":
+                    break
+                position += 1
+            position = _skip(text, position)
+            value, after = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            # An array in an object may be cut short; an object in an array is an item, whole or nothing.
+            inner = text[position : position + 1] == "[" and is_object and key
+            if inner and (part := _complete_part(text, position, decoder)):
+                members[key] = part
+            break
+        if is_object:
+            members[key] = value
+        else:
+            items.append(value)
+        position = _skip(text, after)
+        if text[position : position + 1] != ",":
+            break
+        position += 1
+    return members if is_object else items
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def _items(value: Any, keys: Sequence[str]) -> list[Any] | None:
+    if isinstance(value, dict):
+        held = [value[key] for key in keys if key in value] or list(value.values())
+        value = next((each for each in held if isinstance(each, list)), None)
+    return value if isinstance(value, list) else None
+
+
+def _item_text(item: Any, keys: Sequence[str]) -> str:
+    if isinstance(item, dict):
+        item = next((item[key] for key in ("text", *keys) if isinstance(item.get(key), str)), None)
+    return _bare(item) if isinstance(item, str) else ""
+
+
+def _is_chatter(line: str) -> bool:
+    bare = line.strip(" \t*_#>")
+    return bare.endswith((":", "：")) or line.lstrip().startswith("#") or bool(_CHATTER.match(bare))
+
+
+def _bare(line: str) -> str:
+    """An item without its marker, label, emphasis and quotation marks, on one line; "" if no words stay."""
+    text = _LABEL.sub("", _MARKER.sub("", line, count=1), count=1)
+    text = " ".join(text.split()).strip("*_` ")
+    if text[:1] in "\"'“‘«「" and text[:1]:
+        text = text.rstrip(",;").strip("\"'“”‘’«»「」 ")
+    return text if text_key(text) else ""

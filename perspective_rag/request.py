@@ -1,0 +1,38 @@
+"""What belongs to one question while it is answered."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from perspective_rag.flow import Limits, Recorder
+from perspective_rag.options import PipelineOptions
+from perspective_rag.types import Vector
+
+
+@dataclass(slots=True)
+class Request:
+    """A question with its options, its books, and the query vectors already paid for.
+
+    ``threshold`` is the P(support) from which a passage counts as supporting; ``vectors`` maps a text to its
+    vector, so that no text is embedded twice.
+    """
+
+    question: str
+    options: PipelineOptions
+    filter: Any = None
+    threshold: float = 0.5
+    recorder: Recorder = field(init=False)
+    limits: Limits = field(init=False)
+    vectors: dict[str, Vector] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.recorder = Recorder(strict=self.options.strict)
+        self.limits = Limits(self.options.timeout, self.options.max_concurrency)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the request began."""
+        return time.monotonic() - self.started

@@ -1,0 +1,199 @@
+"""Queries to ranked hits: embed once, turn towards the perspective, search everything at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from perspective_rag.errors import ConfigError, RetrievalError
+from perspective_rag.flow import Call, Flow, call, degrade
+from perspective_rag.options import PipelineOptions
+from perspective_rag.projection import DOCUMENT_SIDE, project_query, projected_scores
+from perspective_rag.protocols import Embedder, KeepsEmbeddings, Store
+from perspective_rag.request import Request
+from perspective_rag.types import Candidate, Extraction, Hit, Matrix, Passage, Query, Vector
+from perspective_rag.vectors import as_matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geometry:
+    """The vectors of one query: ``query``, ``root`` and ``perspective``, each of shape (d,)."""
+
+    query: Vector
+    root: Vector
+    perspective: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The hits of one query, best first, and the query's vectors where it was projected."""
+
+    query: Query
+    hits: Sequence[Hit]
+    geometry: Geometry | None = None
+
+
+def embed_queries(request: Request, embedder: Embedder, texts: Sequence[str]) -> Flow[None]:
+    """Adds a vector for each text to ``request.vectors``; the new ones come from one call.
+
+    Raises what the embedder raises, and ConfigError for vectors that cannot be used.
+    """
+    new = [text for text in dict.fromkeys(texts) if text not in request.vectors]
+    if not new:
+        return
+    reply = yield from call("embed", embedder.embed_queries, new, counts={"embedded_texts": len(new)})
+    if reply.error is not None:
+        raise reply.error
+    rows = _rows_for(new, reply.value, "the embedder's query vectors")
+    request.vectors.update(zip(new, rows, strict=True))
+
+
+def search_all(
+    request: Request,
+    store: Store,
+    embedder: Embedder | None,
+    extraction: Extraction,
+    queries: Sequence[Query],
+) -> Flow[list[Ranking]]:
+    """One ranking for each query that could be searched, in the order of the queries.
+
+    A search that fails is recorded and left out; RetrievalError is raised when all of them fail.
+    """
+    options = request.options
+    if store.takes_vector and embedder is not None:
+        try:
+            texts = _texts_to_embed(queries, extraction, options)
+            yield from embed_queries(request, embedder, texts)
+        except ConfigError:
+            raise
+        except Exception as error:
+            raise RetrievalError(f"the queries could not be embedded: {error!r}") from error
+    calls, geometries = [], []
+    for query in queries:
+        vector, geometry = request.vectors.get(query.text), None
+        if vector is not None and query.perspective is not None and options.projection != "none":
+            geometry = _geometry(query, extraction, request.vectors)
+            vector, problem = project_query(
+                options.projection, geometry.query, geometry.root, geometry.perspective
+            )
+            if problem:
+                yield from degrade("project", f"{problem} (query {query.text!r})")
+        wanted = {"k": max(options.k, options.fetch_k), "filter": request.filter}
+        calls.append(Call("search", store.search, (query.text, vector), wanted, store.asearch))
+        geometries.append(geometry)
+    replies = yield calls
+    errors = [reply.error for reply in replies if reply.error is not None]
+    if len(errors) == len(queries):
+        raise RetrievalError(f"all {len(errors)} searches failed; first: {errors[0]!r}") from errors[0]
+    rankings = []
+    for query, geometry, reply in zip(queries, geometries, replies, strict=True):
+        if reply.error is None:
+            rankings.append(Ranking(query, tuple(reply.value), geometry))
+        else:
+            yield from degrade("search", f"the search for {query.text!r} failed", reply.error)
+    return rankings
+
+
+def _texts_to_embed(
+    queries: Sequence[Query], extraction: Extraction, options: PipelineOptions
+) -> list[str]:
+    texts = [query.text for query in queries]
+    if options.projection != "none":
+        texts += [extraction.root, extraction.instruction or extraction.root]
+        texts += [perspective.text for perspective in extraction.perspectives]
+    return texts
+
+
+def _geometry(query: Query, extraction: Extraction, vectors: Mapping[str, Vector]) -> Geometry:
+    own, root = vectors[query.text], vectors[extraction.root]
+    texts = {perspective.id: perspective.text for perspective in extraction.perspectives}
+    text = extraction.instruction or texts.get(query.perspective or "", query.text)
+    # A query that is its own perspective would be projected to nothing: what it adds to the root is meant.
+    return Geometry(own, root, own - root if text == query.text else vectors[text])
+
+
+def with_embeddings(
+    candidates: Sequence[Candidate], store: Store, embedder: Embedder | None
+) -> Flow[list[Candidate]]:
+    """The candidates with their vectors: from the hits, else from the store in one call, else embedded in one batch.
+
+    A candidate whose vector cannot be had keeps None, and that is recorded.
+    """
+    vectors: dict[int, Vector] = {
+        i: c.embedding for i, c in enumerate(candidates) if c.embedding is not None
+    }
+    missing = [i for i in range(len(candidates)) if i not in vectors]
+    if missing and isinstance(store, KeepsEmbeddings):
+        reply = yield from call("vectors", store.embeddings_of, [candidates[i].passage for i in missing])
+        if reply.error is not None:
+            yield from degrade("vectors", "the store could not hand its vectors back", reply.error)
+        else:
+            vectors.update({i: row for i, row in zip(missing, reply.value, strict=True) if np.isfinite(row).all()})
+        missing = [i for i in missing if i not in vectors]
+    if missing and embedder is not None:
+        passages = [candidates[i].passage for i in missing]
+        rows = yield from _embed_passages(embedder, passages)
+        if rows is not None:
+            vectors.update(zip(missing, rows, strict=True))
+    return [replace(c, embedding=vectors.get(i)) for i, c in enumerate(candidates)]
+
+
+def _embed_passages(embedder: Embedder, passages: Sequence[Passage]) -> Flow[Matrix | None]:
+    texts = list(dict.fromkeys(passage.text for passage in passages))
+    reply = yield from call(
+        "embed", embedder.embed_passages, texts, counts={"embedded_texts": len(texts)}
+    )
+    problem = reply.error
+    if problem is None:
+        try:
+            rows = _rows_for(texts, reply.value, "the embedder's passage vectors")
+            position = {text: i for i, text in enumerate(texts)}
+            ordered: Matrix = rows[[position[passage.text] for passage in passages]]
+            return ordered
+        except ConfigError as error:
+            problem = error
+    yield from degrade("embed", f"{len(texts)} candidates could not be embedded", problem)
+    return None
+
+
+def _rows_for(texts: Sequence[str], values: Any, name: str) -> Matrix:
+    rows = as_matrix(values, name)
+    if len(rows) != len(texts):
+        raise ConfigError(f"{name}: got {len(rows)} rows for {len(texts)} texts")
+    return rows
+
+
+def rescore(
+    request: Request, store: Store, embedder: Embedder | None, rankings: Sequence[Ranking]
+) -> Flow[list[Ranking]]:
+    """The rankings in the exact order of a projection that changes the documents' vectors too.
+
+    Other methods, and queries that were not projected, are left as they are. Hits without a vector stay behind
+    the others in their old order.
+    """
+    method = request.options.projection
+    if method not in DOCUMENT_SIDE:
+        return list(rankings)
+    result = []
+    for ranking in rankings:
+        if ranking.geometry is None:
+            result.append(ranking)
+            continue
+        found = [Candidate(hit.passage, 0.0, embedding=hit.embedding) for hit in ranking.hits]
+        placed = yield from with_embeddings(found, store, embedder)
+        hits = [Hit(h.passage, h.score, c.embedding) for h, c in zip(ranking.hits, placed, strict=True)]
+        known = [hit for hit in hits if hit.embedding is not None]
+        rows = np.array([hit.embedding for hit in known])
+        geometry = ranking.geometry
+        if known:
+            scores = projected_scores(
+                method, rows, geometry.query, geometry.root, geometry.perspective
+            )
+            order = np.argsort(-scores, kind="stable")
+            known = [replace(known[i], score=float(scores[i])) for i in order]
+        others = [hit for hit in hits if hit.embedding is None]
+        result.append(replace(ranking, hits=(*known, *others)))
+    return result
