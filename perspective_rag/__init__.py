@@ -1,0 +1,134 @@
+"""Retrieval that shows every side of a question.
+
+The names below are the public ones; each is imported when it is first used, so that ``import
+perspective_rag`` needs numpy alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perspective_rag.answer.extractive import ExtractiveAnswerer as ExtractiveAnswerer
+    from perspective_rag.answer.grounded import GroundedAnswerer as GroundedAnswerer
+    from perspective_rag.backends.bm25_index import BM25Store as BM25Store
+    from perspective_rag.backends.callables import CallableEmbedder as CallableEmbedder
+    from perspective_rag.backends.callables import CallableLLM as CallableLLM
+    from perspective_rag.backends.callables import CallableStore as CallableStore
+    from perspective_rag.backends.faiss_index import FaissStore as FaissStore
+    from perspective_rag.backends.llm_cache import CachedLLM as CachedLLM
+    from perspective_rag.backends.numpy_index import VectorStore as VectorStore
+    from perspective_rag.backends.onnx_minilm import OnnxMiniLM as OnnxMiniLM
+    from perspective_rag.backends.openai_compatible import (
+        OpenAICompatibleLLM as OpenAICompatibleLLM,
+    )
+    from perspective_rag.backends.sentence_transformers import (
+        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+    )
+    from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
+    from perspective_rag.corpus import Corpus as Corpus
+    from perspective_rag.errors import CapabilityError as CapabilityError
+    from perspective_rag.errors import ConfigError as ConfigError
+    from perspective_rag.errors import CorpusError as CorpusError
+    from perspective_rag.errors import CoverageError as CoverageError
+    from perspective_rag.errors import JudgeError as JudgeError
+    from perspective_rag.errors import LLMError as LLMError
+    from perspective_rag.errors import LLMReplyError as LLMReplyError
+    from perspective_rag.errors import MissingDependency as MissingDependency
+    from perspective_rag.errors import PerspectiveRAGError as PerspectiveRAGError
+    from perspective_rag.errors import RetrievalError as RetrievalError
+    from perspective_rag.expand.llm import LLMExpander as LLMExpander
+    from perspective_rag.expand.statements import NoExpansion as NoExpansion
+    from perspective_rag.expand.statements import StatementExpander as StatementExpander
+    from perspective_rag.extract.llm import LLMExtractor as LLMExtractor
+    from perspective_rag.extract.rules import GivenPerspectives as GivenPerspectives
+    from perspective_rag.extract.rules import RuleExtractor as RuleExtractor
+    from perspective_rag.flow import arun as arun
+    from perspective_rag.flow import run as run
+    from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
+    from perspective_rag.judge.llm import LLMJudge as LLMJudge
+    from perspective_rag.local import local_pipeline as local_pipeline
+    from perspective_rag.options import PipelineOptions as PipelineOptions
+    from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
+    from perspective_rag.types import Answer as Answer
+    from perspective_rag.types import Candidate as Candidate
+    from perspective_rag.types import Claim as Claim
+    from perspective_rag.types import Completion as Completion
+    from perspective_rag.types import Coverage as Coverage
+    from perspective_rag.types import Degradation as Degradation
+    from perspective_rag.types import Extraction as Extraction
+    from perspective_rag.types import Hit as Hit
+    from perspective_rag.types import Passage as Passage
+    from perspective_rag.types import Perspective as Perspective
+    from perspective_rag.types import Prompt as Prompt
+    from perspective_rag.types import Query as Query
+    from perspective_rag.types import RetrievalResult as RetrievalResult
+    from perspective_rag.types import Trace as Trace
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "answer.extractive": ["ExtractiveAnswerer"],
+    "answer.grounded": ["GroundedAnswerer"],
+    "backends.bm25_index": ["BM25Store"],
+    "backends.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
+    "backends.faiss_index": ["FaissStore"],
+    "backends.llm_cache": ["CachedLLM"],
+    "backends.numpy_index": ["VectorStore"],
+    "backends.onnx_minilm": ["OnnxMiniLM"],
+    "backends.openai_compatible": ["OpenAICompatibleLLM"],
+    "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
+    "corpus": ["CachedEmbedder", "Corpus"],
+    "errors": [
+        "CapabilityError",
+        "ConfigError",
+        "CorpusError",
+        "CoverageError",
+        "JudgeError",
+        "LLMError",
+        "LLMReplyError",
+        "MissingDependency",
+        "PerspectiveRAGError",
+        "RetrievalError",
+    ],
+    "expand.llm": ["LLMExpander"],
+    "expand.statements": ["NoExpansion", "StatementExpander"],
+    "extract.llm": ["LLMExtractor"],
+    "extract.rules": ["GivenPerspectives", "RuleExtractor"],
+    "flow": ["arun", "run"],
+    "judge.cross_encoder": ["CrossEncoderJudge"],
+    "judge.llm": ["LLMJudge"],
+    "local": ["local_pipeline"],
+    "options": ["PipelineOptions"],
+    "pipeline": ["PerspectivePipeline"],
+    "types": [
+        "Answer",
+        "Candidate",
+        "Claim",
+        "Completion",
+        "Coverage",
+        "Degradation",
+        "Extraction",
+        "Hit",
+        "Passage",
+        "Perspective",
+        "Prompt",
+        "Query",
+        "RetrievalResult",
+        "Trace",
+    ],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

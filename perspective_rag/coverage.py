@@ -28,15 +28,17 @@ def uncovered(support: Matrix, chosen: Sequence[int], threshold: float) -> list[
 def swap_in(chosen: Sequence[int], support: Matrix, threshold: float) -> list[int]:
     """The choice after one swap for each perspective it misses and another candidate supports.
 
-    ``chosen`` are rows of ``support`` (n, m), most useful first. For each uncovered perspective the best supported
-    candidate takes the place of the last chosen one whose loss uncovers nothing. When every chosen
-    one is needed (more perspectives than places) the choice is left as it is.
+    ``chosen`` are rows of ``support`` (n, m), most useful first. For each uncovered perspective the
+    best supported candidate takes the place of the last chosen one whose loss uncovers nothing.
+    When every chosen one is needed (more perspectives than places) the choice is left as it is.
     """
     result = list(chosen)
     for column in uncovered(support, result, threshold):
         if (support[result, column] >= threshold).any():
             continue  # an earlier swap covered it
-        others = [i for i in range(len(support)) if i not in result and support[i, column] >= threshold]
+        others = [
+            i for i in range(len(support)) if i not in result and support[i, column] >= threshold
+        ]
         if not others:
             continue
         best = max(others, key=lambda i: support[i, column])

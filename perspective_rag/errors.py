@@ -6,10 +6,11 @@ PerspectiveRAGError
 ├── CapabilityError                  the store cannot do what was asked; says what to pass instead
 ├── RetrievalError                   every search failed; __cause__ is the first failure
 ├── LLMError                         the model's server failed
-│   └── LLMReplyError                a reply that cannot be used; carries the reply and the prompt's name
-├── JudgeError                       strict mode only; otherwise a recorded degradation
-├── CorpusError                      a corpus or an index that cannot be used; names the file
-└── CoverageError                    policy "require": a perspective stayed uncovered; carries the result
+│   └── LLMReplyError                a reply that cannot be used; carries the reply and the prompt's
+name ├── JudgeError                       strict mode only; otherwise a recorded degradation ├──
+CorpusError                      a corpus or an index that cannot be used; names the file └──
+CoverageError                    policy "require": a perspective stayed uncovered; carries the
+result
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Multi-step logic written once, driven synchronously or asynchronously.
 
-A flow is a generator. It yields a batch of steps (calls to models and stores that do not depend on each other,
-and degradations to record) and is sent a reply for each. The drivers run a batch concurrently, within a limit
-and a time-out, and keep the books; what a flow decides is the same under both. (httpx does this for
-authentication: ``httpx._auth.Auth.auth_flow``.)
+A flow is a generator. It yields a batch of steps (calls to models and stores that do not depend on
+each other, and degradations to record) and is sent a reply for each. The drivers run a batch
+concurrently, within a limit and a time-out, and keep the books; what a flow decides is the same
+under both. (httpx does this for authentication: ``httpx._auth.Auth.auth_flow``.)
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to something outside: ``function(*args, **kwargs)``, or ``afunction`` where it is given and awaited.
+    """A call to something outside: ``function(*args, **kwargs)``, or ``afunction`` where it is
+    given and awaited.
 
-    ``counts`` are quantities added to the trace when the call is made, e.g. ``{"judged_pairs": 20}``.
+    ``counts`` are quantities added to the trace when the call is made, e.g. ``{"judged_pairs":
+    20}``.
     """
 
     stage: str
@@ -65,7 +67,9 @@ def call(
 
 
 def ask(stage: str, llm: Any, prompts: Sequence[Prompt]) -> Flow[Sequence[Reply]]:
-    """A flow that sends prompts to a language model, all at once; the replies' values are Completions."""
+    """A flow that sends prompts to a language model, all at once; the replies' values are
+    Completions.
+    """
     replies = yield [
         Call(stage, llm.complete, (prompt,), afunction=llm.acomplete) for prompt in prompts
     ]
@@ -100,7 +104,9 @@ class Recorder:
         return Reply()
 
     def batch(self, calls: Sequence[Call], replies: Sequence[Reply], seconds: float) -> None:
-        """Books a batch of calls: its seconds are shared out evenly, because the calls ran side by side."""
+        """Books a batch of calls: its seconds are shared out evenly, because the calls ran side by
+        side.
+        """
         for step, reply in zip(calls, replies, strict=True):
             self.calls[step.stage] += 1
             self.seconds[step.stage] += seconds / len(calls)
@@ -124,7 +130,9 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``timeout``: seconds for one call (None: no limit); ``max_concurrency``: calls of one batch at a time."""
+    """``timeout``: seconds for one call (None: no limit); ``max_concurrency``: calls of one batch
+    at a time.
+    """
 
     timeout: float | None = 60.0
     max_concurrency: int = 8
@@ -149,7 +157,9 @@ def run(flow: Flow[R], recorder: Recorder | None = None, limits: Limits | None =
 
 
 async def arun(flow: Flow[R], recorder: Recorder | None = None, limits: Limits | None = None) -> R:
-    """Drives a flow to its end without blocking the event loop: calls without an async form run in threads."""
+    """Drives a flow to its end without blocking the event loop: calls without an async form run in
+    threads.
+    """
     recorder, limits = recorder or Recorder(), limits or Limits()
     replies: Any = None
     try:

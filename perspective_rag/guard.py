@@ -27,17 +27,20 @@ def guard(
 ) -> Flow[list[Candidate]]:
     """The chosen candidates, after further searches for the perspectives they do not cover.
 
-    Each round searches once for every perspective still uncovered: first in the words of the question and the
-    perspective together, then in the words of the passage that came nearest to supporting it. New
-    candidates are judged, ``judging.BATCH`` a search, and the choice is made again. Rounds end when everything is covered,
-    nothing new is found, or ``guard_searches`` or ``guard_seconds`` is spent.
+    Each round searches once for every perspective still uncovered: first in the words of the
+    question and the perspective together, then in the words of the passage that came nearest to
+    supporting it. New candidates are judged, ``judging.BATCH`` a search, and the choice is made
+    again. Rounds end when everything is covered, nothing new is found, or ``guard_searches`` or
+    ``guard_seconds`` is spent.
     """
     options, perspectives = request.options, extraction.perspectives
     pool, result = list(candidates), list(chosen)
     asked = {query.text for query in request.recorder.queries}
     budget = options.guard_searches
     while budget > 0 and request.elapsed < options.guard_seconds:
-        open_columns = uncovered(support_matrix(result, perspectives), range(len(result)), request.threshold)
+        open_columns = uncovered(
+            support_matrix(result, perspectives), range(len(result)), request.threshold
+        )
         queries = [
             query
             for column in open_columns
@@ -63,7 +66,8 @@ def guard(
             limit=BATCH * len(queries),
             threshold=request.threshold,
         )
-        # What the guard found was not ranked against the rest: it comes after it and stands on its support.
+        # What the guard found was not ranked against the rest: it comes after it and stands on its
+        # support.
         last = min((c.score for c in pool), default=0.0)
         pool += [replace(c, score=min(c.score, last)) for c in judged]
         result = select(pool, perspectives, options, threshold=request.threshold)

@@ -27,9 +27,10 @@ def judge_best_first(
 ) -> Flow[list[Candidate]]:
     """The candidates, in their order, with ``support`` filled for those that were judged.
 
-    Judges at most ``limit`` that have not been judged yet, in batches, and stops once at least ``k`` are judged and
-    among them every perspective has k / m passages (m perspectives, rounded up) that reach ``threshold``. A
-    batch that fails is recorded and stays unjudged; two failures in a row end it.
+    Judges at most ``limit`` that have not been judged yet, in batches, and stops once at least
+    ``k`` are judged and among them every perspective has k / m passages (m perspectives, rounded
+    up) that reach ``threshold``. A batch that fails is recorded and stays unjudged; two failures in
+    a row end it.
     """
     result = list(candidates)
     waiting = [i for i, c in enumerate(result) if not c.support][:limit]
@@ -42,18 +43,26 @@ def judge_best_first(
             failures = 0
         except Exception as error:
             failures += 1
-            problem = error if isinstance(error, JudgeError) else JudgeError(f"judge {judge.name!r}: {error}")
+            problem = (
+                error
+                if isinstance(error, JudgeError)
+                else JudgeError(f"judge {judge.name!r}: {error}")
+            )
             problem.__cause__ = error if problem is not error else error.__cause__
-            yield from degrade("judge", f"{len(batch)} passages could not be judged: {error!r}", problem)
+            yield from degrade(
+                "judge", f"{len(batch)} passages could not be judged: {error!r}", problem
+            )
             continue
         for i, row in zip(batch, rows, strict=True):
-            support = {p.id: float(v) for p, v in zip(perspectives, row, strict=True) if not math.isnan(v)}
+            support = {
+                p.id: float(v) for p, v in zip(perspectives, row, strict=True) if not math.isnan(v)
+            }
             result[i] = replace(result[i], support={**result[i].support, **support})
     return result
 
 
 def support_matrix(candidates: Sequence[Candidate], perspectives: Sequence[Perspective]) -> Matrix:
-    """The candidates' support as shape (n_candidates, n_perspectives), NaN where it was not judged."""
+    """The candidates' support as shape (n_candidates, n_perspectives), NaN where not judged."""
     rows = [[c.support.get(p.id, math.nan) for p in perspectives] for c in candidates]
     return np.array(rows, dtype=float).reshape(len(candidates), len(perspectives))
 
@@ -70,7 +79,9 @@ def _enough(
 def _checked(matrix: Matrix, rows: int, columns: int, name: str) -> Matrix:
     values = np.asarray(matrix, dtype=float)
     if values.shape != (rows, columns):
-        raise ConfigError(f"judge {name!r} returned shape {values.shape}, expected {(rows, columns)}")
+        raise ConfigError(
+            f"judge {name!r} returned shape {values.shape}, expected {(rows, columns)}"
+        )
     if np.any((values < 0) | (values > 1)):
         raise ConfigError(f"judge {name!r} returned values outside [0, 1]")
     return values

@@ -13,8 +13,9 @@ from perspective_rag.types import Candidate, Hit
 def merge(rankings: Sequence[Ranking], *, fusion: str = "rrf") -> list[Candidate]:
     """One candidate for each passage, best first.
 
-    ``fusion`` is "rrf" (score: sum of 1 / (60 + rank)) or "round-robin" (BERDS section 6; score: 1 / position).
-    Passages are the same when ``passage_key`` says so; the first hit's text is kept, and every query that found it.
+    ``fusion`` is "rrf" (score: sum of 1 / (60 + rank)) or "round-robin" (BERDS section 6; score: 1
+    / position). Passages are the same when ``passage_key`` says so; the first hit's text is kept,
+    and every query that found it.
     """
     keys = [[passage_key(hit.passage) for hit in ranking.hits] for ranking in rankings]
     if fusion == "round-robin":

@@ -8,19 +8,11 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError, unknown_name
 
+# fmt: off
 PROJECTIONS = (
-    "none",
-    "pap",
-    "pap+",
-    "add",
-    "add+",
-    "concat",
-    "concat+",
-    "cast",
-    "cast+",
-    "dual-sum",
-    "tri-sum",
+    "none", "pap", "pap+", "add", "add+", "concat", "concat+", "cast", "cast+", "dual-sum", "tri-sum",
 )
+# fmt: on
 COVERAGE_POLICIES = ("annotate", "require", "off")
 FUSIONS = ("rrf", "round-robin")
 
@@ -35,24 +27,26 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
-    """Every option of a request. Each can be given at construction and, by the same name, at each call.
+    """Every option of a request. Each can be given at construction and, by the same name, at each
+    call.
 
     k: passages returned (at least 1).
-    fetch_k: passages fetched for each query (at least k is used). Higher: better coverage, more time.
-    relevance_weight: in [0, 1]; 1.0 = relevance alone, lower = more diversity (the lambda of MMR).
-    projection: how a query vector is turned towards its perspective; "none" leaves it (see ``projection``).
-    fusion: how the lists of several queries are merged: "rrf" or "round-robin".
-    max_queries: queries searched at most, the question itself included.
-    judge_k: candidates judged at most for one question. Higher: better coverage, more time.
-    coverage: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off" neither judges nor guards.
-    coverage_weight: in [0, 1]; how much the judged support counts against relevance when k are chosen.
+    fetch_k: passages fetched for each query (at least k is used). Higher: better coverage, more
+    time. relevance_weight: in [0, 1]; 1.0 = relevance alone, lower = more diversity (the lambda of
+    MMR). projection: how a query vector is turned towards its perspective; "none" leaves it (see
+    ``projection``). fusion: how the lists of several queries are merged: "rrf" or "round-robin".
+    max_queries: queries searched at most, the question itself included. judge_k: candidates judged
+    at most for one question. Higher: better coverage, more time. coverage: "annotate" reports what
+    stayed uncovered, "require" raises CoverageError, "off" neither judges nor guards.
+    coverage_weight: in [0, 1]; how much the judged support counts against relevance when k are
+    chosen.
         Higher: better coverage; 0.0 = relevance alone, and the guard only swaps in what is missing.
-    min_support: probability from which a passage counts as supporting; None takes the judge's own threshold.
-    guard_searches: further searches the coverage guard may make for uncovered perspectives; 0 makes none.
-    guard_seconds: the guard starts no further search after this many seconds of the request.
-    timeout: seconds for one call to a model or store; None waits for ever.
-    max_concurrency: calls of one request at a time.
-    strict: degradations raise instead of being recorded.
+    min_support: probability from which a passage counts as supporting; None takes the judge's own
+    threshold. guard_searches: further searches the coverage guard may make for uncovered
+    perspectives; 0 makes none. guard_seconds: the guard starts no further search after this many
+    seconds of the request. timeout: seconds for one call to a model or store; None waits for ever.
+    max_concurrency: calls of one request at a time. strict: degradations raise instead of being
+    recorded.
     """
 
     k: int = 5
@@ -90,7 +84,9 @@ class PipelineOptions:
             raise ConfigError(f"strict must be True or False, got {self.strict!r}")
 
     def override(self, **changes: Any) -> PipelineOptions:
-        """A copy with some options changed; aliases are understood, unknown names raise with a suggestion."""
+        """A copy with some options changed; aliases are understood, unknown names raise with a
+        suggestion.
+        """
         return replace(self, **resolve_aliases(changes)) if changes else self
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +95,9 @@ class PipelineOptions:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineOptions:
-        """Options from ``to_dict``'s form or a config file; raises ConfigError for an unknown name or a bad value."""
+        """Options from ``to_dict``'s form or a config file; raises ConfigError for an unknown name
+        or a bad value.
+        """
         return cls(**resolve_aliases(values))
 
 
@@ -107,7 +105,9 @@ OPTION_NAMES = tuple(field.name for field in fields(PipelineOptions))
 
 
 def resolve_aliases(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same options under their own names; raises ConfigError for unknown names and for one option given twice."""
+    """The same options under their own names; raises ConfigError for unknown names and for one
+    option given twice.
+    """
     resolved: dict[str, Any] = {}
     for given, value in values.items():
         name = ALIASES.get(given, given)

@@ -26,9 +26,9 @@ def order_by_relevance(
 ) -> Flow[list[Candidate]]:
     """The candidates, best first.
 
-    In the fused order of the searches, unless the store searched by text and an embedder is there (then by
-    cosine to the question) or ``relevance_weight`` is below 1 (then by MMR over that cosine). Only the first
-    ``fetch_k`` are given vectors; the others follow in their old order.
+    In the fused order of the searches, unless the store searched by text and an embedder is there
+    (then by cosine to the question) or ``relevance_weight`` is below 1 (then by MMR over that
+    cosine). Only the first ``fetch_k`` are given vectors; the others follow in their old order.
     """
     options = request.options
     by_cosine = embedder is not None and not store.takes_vector

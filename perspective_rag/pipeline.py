@@ -28,13 +28,14 @@ from perspective_rag.types import Candidate, Extraction, Perspective, Query, Ret
 class PerspectivePipeline:
     """Retrieves passages that cover every perspective of a question, from any store.
 
-    ``store`` and ``judge`` are anything that fits ``protocols``. ``embedder`` is needed by a store that
-    searches by vector; with a store that searches by text it re-orders the candidates by cosine to the
-    question. Without a ``judge`` nothing is judged and ``result.coverage`` is None. Perspectives come from
-    ``extractor`` (rules by default) unless a call gives them; ``expander`` turns them into queries.
+    ``store`` and ``judge`` are anything that fits ``protocols``. ``embedder`` is needed by a store
+    that searches by vector; with a store that searches by text it re-orders the candidates by
+    cosine to the question. Without a ``judge`` nothing is judged and ``result.coverage`` is None.
+    Perspectives come from ``extractor`` (rules by default) unless a call gives them; ``expander``
+    turns them into queries.
 
-    Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a request:
-    one instance serves any number of threads and event loops.
+    Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a
+    request: one instance serves any number of threads and event loops.
     """
 
     def __init__(
@@ -66,9 +67,10 @@ class PerspectivePipeline:
     ) -> RetrievalResult:
         """The passages for a question.
 
-        ``perspectives`` replaces what the extractor would find; ``filter`` is handed to the store with every
-        search; further keywords are options. Raises ConfigError for a question or option that cannot be
-        used, RetrievalError when every search failed, CoverageError under the policy "require".
+        ``perspectives`` replaces what the extractor would find; ``filter`` is handed to the store
+        with every search; further keywords are options. Raises ConfigError for a question or option
+        that cannot be used, RetrievalError when every search failed, CoverageError under the policy
+        "require".
         """
         request = self.request(question, filter=filter, **changes)
         return run(self._flow(request, perspectives), request.recorder, request.limits)
@@ -97,7 +99,8 @@ class PerspectivePipeline:
         chosen = yield from self.guarded(request, extraction, candidates, chosen)
         return self.result(request, extraction, chosen)
 
-    # Each step is a flow and can be driven alone: run(pipeline.search(request, extraction, queries)).
+    # Each step is a flow and can be driven alone: run(pipeline.search(request, extraction,
+    # queries)).
 
     def request(self, question: str, *, filter: Any = None, **changes: Any) -> Request:
         """The books and settings of one question; raises ConfigError for what cannot be used."""
@@ -138,7 +141,9 @@ class PerspectivePipeline:
     def search(
         self, request: Request, extraction: Extraction, queries: Sequence[Query]
     ) -> Flow[list[Candidate]]:
-        """Steps 3 to 5: embed and project the queries, search them all at once, merge what they found."""
+        """Steps 3 to 5: embed and project the queries, search them all at once, merge what they
+        found.
+        """
         rankings = yield from search_all(request, self.store, self.embedder, extraction, queries)
         rankings = yield from rescore(request, self.store, self.embedder, rankings)
         return merge(rankings, fusion=request.options.fusion)
@@ -146,13 +151,17 @@ class PerspectivePipeline:
     def order(
         self, request: Request, extraction: Extraction, candidates: list[Candidate]
     ) -> Flow[list[Candidate]]:
-        """Step 6: by relevance; by cosine where only text was searched, by MMR where it is asked for."""
+        """Step 6: by relevance; by cosine where only text was searched, by MMR where it is asked
+        for.
+        """
         return order_by_relevance(request, self.store, self.embedder, extraction.root, candidates)
 
     def judged(
         self, request: Request, extraction: Extraction, candidates: list[Candidate]
     ) -> Flow[list[Candidate]]:
-        """Step 7: the candidates with their support of each perspective, best first and within the budget."""
+        """Step 7: the candidates with their support of each perspective, best first and within the
+        budget.
+        """
         if not self._judges(request, extraction) or self.judge is None:
             return candidates
         judged = yield from judge_best_first(
@@ -190,7 +199,7 @@ class PerspectivePipeline:
     def result(
         self, request: Request, extraction: Extraction, chosen: Sequence[Candidate]
     ) -> RetrievalResult:
-        """The result with its coverage and trace; raises CoverageError under the policy "require"."""
+        """The result with its coverage and trace; raises CoverageError under "require"."""
         coverage = None
         if self._judges(request, extraction):
             coverage = coverage_of(chosen, extraction.perspectives, request.threshold)
@@ -203,7 +212,9 @@ class PerspectivePipeline:
         )
         required = request.options.coverage == "require" and bool(extraction.perspectives)
         if required and (coverage is None or not coverage.complete):
-            lacking = (*coverage.missing, *coverage.unjudged) if coverage else extraction.perspectives
+            lacking = (
+                (*coverage.missing, *coverage.unjudged) if coverage else extraction.perspectives
+            )
             texts = "; ".join(perspective.text for perspective in lacking)
             raise CoverageError(f"no passage was found that supports: {texts}", result=result)
         return result

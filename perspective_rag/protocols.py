@@ -33,8 +33,9 @@ class Embedder(Protocol):
 class Store(Protocol):
     """Finds passages.
 
-    ``takes_vector`` says whether ``vector`` is used (shape (d,)); when False the store searches by ``text`` alone
-    and ``vector`` is None. Hits come best first; their scores are higher-is-better, or None.
+    ``takes_vector`` says whether ``vector`` is used (shape (d,)); when False the store searches by
+    ``text`` alone and ``vector`` is None. Hits come best first; their scores are higher-is-better,
+    or None.
     """
 
     takes_vector: bool
@@ -50,7 +51,9 @@ class Store(Protocol):
 
 @runtime_checkable
 class KeepsEmbeddings(Protocol):
-    """A store that can hand back the vectors of passages it found: rows in the order given, NaN rows where it has none."""
+    """A store that can hand back the vectors of passages it found: rows in the order given, NaN
+    rows where it has none.
+    """
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix: ...
 
@@ -75,7 +78,9 @@ class Extractor(Protocol):
 
 @runtime_checkable
 class Expander(Protocol):
-    """Writes queries for perspectives. The pipeline adds the question itself and removes duplicates."""
+    """Writes queries for perspectives. The pipeline adds the question itself and removes
+    duplicates.
+    """
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]: ...
 
@@ -84,8 +89,9 @@ class Expander(Protocol):
 class Judge(Protocol):
     """Decides how likely a passage supports a perspective.
 
-    ``judge`` gives shape (n_passages, n_perspectives): P(support) in [0, 1], NaN where it could not judge.
-    ``threshold`` is the probability from which a passage counts as supporting, set on development data.
+    ``judge`` gives shape (n_passages, n_perspectives): P(support) in [0, 1], NaN where it could not
+    judge. ``threshold`` is the probability from which a passage counts as supporting, set on
+    development data.
     """
 
     name: str
@@ -98,7 +104,9 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Chooses k of n candidates from ``relevance`` (n,) and ``similarity`` (n, n), both higher is more."""
+    """Chooses k of n candidates from ``relevance`` (n,) and ``similarity`` (n, n), both higher is
+    more.
+    """
 
     def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection: ...
 

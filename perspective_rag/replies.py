@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from perspective_rag.errors import LLMError, LLMReplyError
@@ -20,7 +21,7 @@ _MAX_STARTS = 64
 
 _THOUGHT = "(?:think|thinking|thought|reasoning|reflection)"
 _CLOSED_THOUGHT = re.compile(rf"<({_THOUGHT})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-# A chat template may have put the opening tag into the prompt, and a limit may have cut the closing one.
+# The opening tag may be in the chat template, and the closing one beyond the token limit.
 _HEADLESS_THOUGHT = re.compile(rf"^.*</{_THOUGHT}>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(rf"<{_THOUGHT}>.*", re.DOTALL | re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^\s*(```|~~~).*$", re.MULTILINE)
@@ -29,36 +30,46 @@ _MARKER = re.compile(
     r"^\s*(?:[-*•–—·▪]\s+|\(?\d{1,2}[.)](?=\s|\D)\s*|\d{1,2}[:、．]\s*|\[\d{1,2}\]\s*|[a-hA-H]\)\s+)"
 )
 _LABEL = re.compile(
-    r"^[*_\s]*(?:search\s+)?(?:query|question|perspective|view|statement)\s*#?\d{1,2}[*_\s]*[:.)-][*_\s]*",
+    r"^[*_\s]*(?:search\s+)?(?:query|question|perspective|view|statement)\s*#?\d{1,2}[*_\s]*[:.)-][*_\s]*(?=\S)",
     re.IGNORECASE,
 )
 _CHATTER = re.compile(
-    r"^(?:sure|certainly|of course|absolutely|okay|ok|great|(?:here|below|these|the following) (?:is|are)"
-    r"|here you go|i hope|hope (?:this|these|that)|let me know|feel free|note(?: that)?\b.{0,3}:)"
-    r"(?=[\s,.!:;]|$)",
+    r"^(?:(?:sure|certainly|of course|absolutely|okay|ok|great)(?=[,.!:;]|$)"
+    r"|(?:(?:here|below) (?:is|are)|here you go|i hope|hope (?:this|these|that)|let me know"
+    r"|feel free|note that|please note|note:)(?=[\s,.!:;]|$))",
     re.IGNORECASE,
 )
 _JSON_DEBRIS = re.compile(r'^\s*(?:[{}\]]|\[(?!\d+\])|"[^"]*"\s*:)')
 _REFUSAL = re.compile(
-    r"^\W*(?:(?:i['’]?m|i am)\s+(?:very\s+|really\s+)?(?:sorry|afraid|unable|not able)\b"
-    r"|sorry\b|i\s+(?:apologi[sz]e|cannot|can['’]?t|can not|won['’]?t|will not|must decline)\b"
-    r"|unfortunately,?\s+i\s+(?:cannot|can['’]?t|am|won['’]?t)\b"
-    r"|as an? (?:ai|artificial|large language|language)\b)",
+    r"^[\s\"'“*]*(?:(?:i['’]?m|i am)\s+(?:very\s+|so\s+)?sorry(?:[,.]|\s+but|\s+i\b)"
+    r"|sorry,?\s+(?:but\s+)?i\b|i\s+apologi[sz]e,?\s+but\b"
+    r"|as an? (?:ai|large language|language)\b"
+    r"|(?:unfortunately,?\s+)?i"
+    r"(?:\s+(?:cannot|can['’]?t|can not|won['’]?t|will not|must decline to)"
+    r"|(?:['’]?m|\s+am)\s+(?:unable|not able|not allowed)\s+to)\s+(?:\w+\s+){0,2}?"
+    r"(?:help|assist|provide|answer|comply|fulfil|respond|write|generate|create|list|produce"
+    r"|discuss|continue|do (?:this|that)))",
     re.IGNORECASE,
 )
+_NOTHING = frozenset({"", "none", "null", "nothing", "n a", "text", "query", "one sentence"})
 _YES = frozenset({"yes", "y", "true", "support", "supports", "supported", "agree", "agrees"})
 _NO = frozenset(
     {"no", "n", "false", "oppose", "opposes", "opposed", "unsupported", "disagree", "disagrees"}
 )
 _NOT_SUPPORTED = re.compile(
-    r"\b(?:not|n['’]t|never|neither|nor|hardly)\s+(?:\w+\s+){0,2}?(?:support|agree|true)\w*"
+    r"(?:\b(?:not|never|neither|nor|hardly)|n['’]t)\s+(?:\w+\s+){0,2}?(?:support|agree|true)\w*"
 )
-_VERDICT = re.compile(r"\b(?:answer|verdict|conclusion|judge?ment)\b\W*(?:is\b\W*)?(\w+)")
+_VERDICT = re.compile(
+    r"\b(?:answer|verdict|conclusion|judge?ment)\b[\s*_\"]*(?::|is\b)\W*(\w+)(?!\s+or\b)"
+)
+_KEY = re.compile(r"\"\w+\"\s*:")
+# The start of a JSON object or array; "[1]" and "[2, 3]" are citations.
+_OPENING = re.compile(r"\{|\[(?!\s*\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A JSON value from a reply; ``broken`` when it broke off and only its complete parts are here."""
+    """A JSON value from a reply; ``broken`` when it broke off: then only its complete parts."""
 
     value: Any
     broken: bool = False
@@ -80,8 +91,8 @@ def bad_reply(message: str, text: str, prompt: Prompt) -> LLMReplyError:
 def reply_text(reply: Reply, prompt: Prompt) -> str:
     """The text of a reply without its reasoning.
 
-    Raises LLMError, naming the prompt, when the call failed, and LLMReplyError when the text is empty
-    or a refusal.
+    Raises LLMError, naming the prompt, when the call failed, and LLMReplyError when the text is
+    empty or a refusal.
     """
     if isinstance(reply.error, LLMError):
         raise reply.error
@@ -111,30 +122,25 @@ def is_refusal(text: str) -> bool:
     return bool(_REFUSAL.match(text))
 
 
-def parse_json(text: str, prompt: Prompt, *, kinds: tuple[type, ...] = (dict, list)) -> Parsed:
-    """The first complete JSON value in a text, or the complete items of one that broke off.
+def parse_json(text: str, prompt: Prompt) -> Parsed:
+    """The first JSON object or array in a text, or the complete items of one that broke off.
 
     Raises LLMReplyError when there is neither. Nothing is mended: no quotes, commas or brackets.
     """
     decoder = json.JSONDecoder(strict=False)  # models put raw line breaks into strings
-    brackets = "".join({dict: "{", list: "["}[kind] for kind in kinds)
-    position, starts = 0, 0
-    opening = re.compile(f"[{re.escape(brackets)}]")
-    while starts < _MAX_STARTS and (match := opening.search(text, position)):
-        starts += 1
+    for opening in islice(_OPENING.finditer(text), _MAX_STARTS):
         try:
-            value, _ = decoder.raw_decode(text, match.start())
+            value, _ = decoder.raw_decode(text, opening.start())
             return Parsed(value)
         except (ValueError, RecursionError):
-            part = _complete_part(text, match.start(), decoder)
+            part = _complete_part(text, opening.start(), decoder)
             if part:
                 return Parsed(part, broken=True)
-        position = match.end()
     raise bad_reply("no usable JSON", text, prompt)
 
 
 def parse_list(text: str) -> list[str]:
-    """The items of a numbered, bulleted or plain list, without preamble, closing words or fences."""
+    """The items of a numbered, bulleted or plain list, without preamble, closing and fences."""
     lines = [line for line in _FENCE_LINE.sub("", text).splitlines() if text_key(line)]
     lines = [line for line in lines if not _JSON_DEBRIS.match(line)]
     marked = [line for line in lines if _MARKER.match(line) or _LABEL.match(line)]
@@ -142,8 +148,8 @@ def parse_list(text: str) -> list[str]:
     return [_bare(line) for line in marked or plain]
 
 
-def parse_texts(text: str, prompt: Prompt, *, keys: Sequence[str], limit: int) -> Texts:
-    """Up to ``limit`` distinct texts from a JSON reply or, failing that, from a plain list.
+def parse_texts(text: str, prompt: Prompt, *, keys: Sequence[str]) -> Texts:
+    """The distinct texts of a JSON reply or, failing that, of a plain list.
 
     ``keys`` are the JSON keys that may hold the list or an item's text. No items at all is legal
     only as an empty JSON list. Raises LLMReplyError when nothing usable is found.
@@ -154,22 +160,22 @@ def parse_texts(text: str, prompt: Prompt, *, keys: Sequence[str], limit: int) -
     except LLMReplyError:
         parsed, found = Parsed(None), None
     if found is None:
-        lines = parse_list(text)
+        lines = [] if _is_json_scalar(text) else parse_list(text)
         if not lines or parsed.value is not None:
             raise bad_reply("the reply holds no list", text, prompt)
         found = list(lines)
     texts = [_item_text(item, keys) for item in found]
-    kept = [t for t in texts if t and len(t) <= MAX_ITEM_CHARACTERS and not is_refusal(t)]
+    kept = [t for t in texts if _is_usable(t)]
     if found and not kept:
         raise bad_reply("the reply holds no usable item", text, prompt)
     notes = ["the reply broke off"] if parsed.broken else []
     if len(kept) < len(texts):
         notes.append(f"{len(texts) - len(kept)} of {len(texts)} items could not be used")
-    return Texts(tuple(distinct(kept)[:limit]), "; ".join(notes))
+    return Texts(tuple(distinct(kept)), "; ".join(notes))
 
 
 def distinct(texts: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Texts in order without repeats of each other or of ``taken``; case, space and punctuation aside."""
+    """Texts in order without repeats, of ``taken`` neither; case, space and punctuation aside."""
     seen = {text_key(text) for text in taken} | {""}
     kept = []
     for text in texts:
@@ -182,9 +188,10 @@ def distinct(texts: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 def parse_yes_no(text: str) -> bool | None:
     """What a reply decides: True for yes, False for no, None when that cannot be told."""
-    lowered = _FENCE_LINE.sub("", text).lower()
+    lowered = _KEY.sub("answer:", _FENCE_LINE.sub("", text).lower())
     said = re.findall(r"[^\W\d_]+", lowered)
-    for word in said[:1] + _VERDICT.findall(lowered)[-1:]:
+    first = said[:1] if said[1:2] != ["or"] else []
+    for word in first + _VERDICT.findall(lowered)[-1:]:
         if word in _YES | _NO:
             return word in _YES
     rest, negated = _NOT_SUPPORTED.subn(" ", lowered)
@@ -194,7 +201,7 @@ def parse_yes_no(text: str) -> bool | None:
 
 
 def _complete_part(text: str, start: int, decoder: json.JSONDecoder) -> Any:
-    """The complete members of an array or object that broke off; only the last member may be partial."""
+    """The complete members of an array or object that broke off."""
     is_object = text[start] == "{"
     members: dict[str, Any] = {}
     items: list[Any] = []
@@ -211,11 +218,13 @@ def _complete_part(text: str, start: int, decoder: json.JSONDecoder) -> Any:
             position = _skip(text, position)
             value, after = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            # An array in an object may be cut short; an object in an array is an item, whole or nothing.
+            # An array in an object may be cut short; an item of an array is whole or nothing.
             inner = text[position : position + 1] == "[" and is_object and key
             if inner and (part := _complete_part(text, position, decoder)):
                 members[key] = part
             break
+        if after == len(text) and isinstance(value, (int, float)):
+            break  # more digits may have been on their way
         if is_object:
             members[key] = value
         else:
@@ -246,15 +255,27 @@ def _item_text(item: Any, keys: Sequence[str]) -> str:
     return _bare(item) if isinstance(item, str) else ""
 
 
+def _is_json_scalar(text: str) -> bool:
+    try:
+        return not isinstance(json.loads(text), (dict, list))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_usable(item: str) -> bool:
+    said_nothing = text_key(item) in _NOTHING
+    return not said_nothing and len(item) <= MAX_ITEM_CHARACTERS and not is_refusal(item)
+
+
 def _is_chatter(line: str) -> bool:
     bare = line.strip(" \t*_#>")
     return bare.endswith((":", "：")) or line.lstrip().startswith("#") or bool(_CHATTER.match(bare))
 
 
 def _bare(line: str) -> str:
-    """An item without its marker, label, emphasis and quotation marks, on one line; "" if no words stay."""
+    """An item without marker, label, emphasis and quotation marks; "" if no words stay."""
     text = _LABEL.sub("", _MARKER.sub("", line, count=1), count=1)
-    text = " ".join(text.split()).strip("*_` ")
-    if text[:1] in "\"'“‘«「" and text[:1]:
+    text = " ".join(text.replace("**", "").split()).strip("*_` ")
+    if text.startswith(('"', "'", "“", "‘", "«", "「")):
         text = text.rstrip(",;").strip("\"'“”‘’«»「」 ")
     return text if text_key(text) else ""

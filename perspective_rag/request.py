@@ -15,8 +15,8 @@ from perspective_rag.types import Vector
 class Request:
     """A question with its options, its books, and the query vectors already paid for.
 
-    ``threshold`` is the P(support) from which a passage counts as supporting; ``vectors`` maps a text to its
-    vector, so that no text is embedded twice.
+    ``threshold`` is the P(support) from which a passage counts as supporting; ``vectors`` maps a
+    text to its vector, so that no text is embedded twice.
     """
 
     question: str

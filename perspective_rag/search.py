@@ -1,4 +1,6 @@
-"""Queries to ranked hits: embed once, turn towards the perspective, search everything at the same time."""
+"""Queries to ranked hits: embed once, turn towards the perspective, search everything at the same
+time.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def embed_queries(request: Request, embedder: Embedder, texts: Sequence[str]) ->
     new = [text for text in dict.fromkeys(texts) if text not in request.vectors]
     if not new:
         return
-    reply = yield from call("embed", embedder.embed_queries, new, counts={"embedded_texts": len(new)})
+    reply = yield from call(
+        "embed", embedder.embed_queries, new, counts={"embedded_texts": len(new)}
+    )
     if reply.error is not None:
         raise reply.error
     rows = _rows_for(new, reply.value, "the embedder's query vectors")
@@ -87,7 +91,9 @@ def search_all(
     replies = yield calls
     errors = [reply.error for reply in replies if reply.error is not None]
     if len(errors) == len(queries):
-        raise RetrievalError(f"all {len(errors)} searches failed; first: {errors[0]!r}") from errors[0]
+        raise RetrievalError(
+            f"all {len(errors)} searches failed; first: {errors[0]!r}"
+        ) from errors[0]
     rankings = []
     for query, geometry, reply in zip(queries, geometries, replies, strict=True):
         if reply.error is None:
@@ -111,14 +117,16 @@ def _geometry(query: Query, extraction: Extraction, vectors: Mapping[str, Vector
     own, root = vectors[query.text], vectors[extraction.root]
     texts = {perspective.id: perspective.text for perspective in extraction.perspectives}
     text = extraction.instruction or texts.get(query.perspective or "", query.text)
-    # A query that is its own perspective would be projected to nothing: what it adds to the root is meant.
+    # A query that is its own perspective would be projected to nothing: what it adds to the root is
+    # meant.
     return Geometry(own, root, own - root if text == query.text else vectors[text])
 
 
 def with_embeddings(
     candidates: Sequence[Candidate], store: Store, embedder: Embedder | None
 ) -> Flow[list[Candidate]]:
-    """The candidates with their vectors: from the hits, else from the store in one call, else embedded in one batch.
+    """The candidates with their vectors: from the hits, else from the store in one call, else
+    embedded in one batch.
 
     A candidate whose vector cannot be had keeps None, and that is recorded.
     """
@@ -127,11 +135,19 @@ def with_embeddings(
     }
     missing = [i for i in range(len(candidates)) if i not in vectors]
     if missing and isinstance(store, KeepsEmbeddings):
-        reply = yield from call("vectors", store.embeddings_of, [candidates[i].passage for i in missing])
+        reply = yield from call(
+            "vectors", store.embeddings_of, [candidates[i].passage for i in missing]
+        )
         if reply.error is not None:
             yield from degrade("vectors", "the store could not hand its vectors back", reply.error)
         else:
-            vectors.update({i: row for i, row in zip(missing, reply.value, strict=True) if np.isfinite(row).all()})
+            vectors.update(
+                {
+                    i: row
+                    for i, row in zip(missing, reply.value, strict=True)
+                    if np.isfinite(row).all()
+                }
+            )
         missing = [i for i in missing if i not in vectors]
     if missing and embedder is not None:
         passages = [candidates[i].passage for i in missing]
@@ -171,8 +187,8 @@ def rescore(
 ) -> Flow[list[Ranking]]:
     """The rankings in the exact order of a projection that changes the documents' vectors too.
 
-    Other methods, and queries that were not projected, are left as they are. Hits without a vector stay behind
-    the others in their old order.
+    Other methods, and queries that were not projected, are left as they are. Hits without a vector
+    stay behind the others in their old order.
     """
     method = request.options.projection
     if method not in DOCUMENT_SIDE:
@@ -184,7 +200,9 @@ def rescore(
             continue
         found = [Candidate(hit.passage, 0.0, embedding=hit.embedding) for hit in ranking.hits]
         placed = yield from with_embeddings(found, store, embedder)
-        hits = [Hit(h.passage, h.score, c.embedding) for h, c in zip(ranking.hits, placed, strict=True)]
+        hits = [
+            Hit(h.passage, h.score, c.embedding) for h, c in zip(ranking.hits, placed, strict=True)
+        ]
         known = [hit for hit in hits if hit.embedding is not None]
         rows = np.array([hit.embedding for hit in known])
         geometry = ranking.geometry

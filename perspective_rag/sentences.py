@@ -5,20 +5,28 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Never the end of a sentence: something always follows these.
-_LEADING = frozenset(
-    """mr mrs ms mx dr prof rev hon gen col maj capt sgt lt gov sen rep pres st mt ft vs e.g i.e cf
-    viz no nos fig figs eq eqs vol pp sec ch art ca approx resp incl""".split()
+
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words before a full stop that does not end a sentence: titles before a name, ...
+_TITLES = _vocabulary(
+    "mr mrs ms mx dr prof rev hon gen col maj capt sgt lt gov sen rep pres st mt ft messrs"
 )
-# May also end a sentence; then the next one starts with a word that usually starts sentences.
-_TRAILING = frozenset(
+# ... words that something always follows, ...
+_LEADING = _vocabulary("vs e.g i.e cf viz ca approx resp incl")
+# ... and words before a number.
+_NUMBERED = _vocabulary("no nos fig figs eq eqs vol p pp sec ch art")
+# These may also end a sentence; the next one then starts with a word that often starts sentences.
+_TRAILING = _vocabulary(
     """u.s u.k u.n e.u d.c u.s.a a.m p.m b.c a.d ph.d m.d b.a m.a etc inc ltd co corp bros dept univ
-    al jr sr esq ed eds est jan feb mar apr jun jul aug sept sep oct nov dec""".split()
+    al jr sr esq ed eds est jan feb mar apr jun jul aug sept sep oct nov dec"""
 )
-_STARTERS = frozenset(
+_STARTERS = _vocabulary(
     """a an and as at but by for he her his however i if in it its many most my no not on one other
     our she since so some such that the their then there these they this those to under we what
-    when where while with yet you""".split()
+    when where while with yet you"""
 )
 
 _CLOSERS = "\"'”’»)\\]」』）】"
@@ -60,7 +68,7 @@ def words(text: str) -> list[str]:
 
 
 def text_key(text: str) -> str:
-    """A key that is equal for texts that differ in case, white space or punctuation; "" for none."""
+    """A key that is equal for texts that differ in case, space or punctuation; "" if empty."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     kept = (" " if unicodedata.category(c)[0] in "PZC" else c for c in folded)
     return " ".join("".join(kept).split())
@@ -80,10 +88,13 @@ def _ends_sentence(text: str, start: int, match: re.Match[str], uncased: bool) -
         return False
     last = _LAST_WORD.search(before)
     token = last[1].lstrip(_OPENERS) if last else ""
-    if token.lower() in _LEADING:
+    word = token.lower()
+    if word in _LEADING or (word in _TITLES and (uncased or token[0].isupper())):
         return False
+    if word in _NUMBERED:
+        return not following[0].isdigit()
     initial = len(token) == 1 and token.isupper() and token != "I"
-    if initial or token.lower() in _TRAILING:
+    if initial or word in _TRAILING:
         first = re.match(r"\w+", following)
         return mark != "." or (first is not None and first[0].lower() in _STARTERS)
     return True

@@ -1,4 +1,6 @@
-"""Stand-ins for models and stores, for tests of your own code: deterministic, offline, without dependencies."""
+"""Stand-ins for models and stores, for tests of your own code: deterministic, offline, without
+dependencies.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,9 @@ class HashEmbedder:
 class MemoryStore:
     """A brute-force store over passages.
 
-    ``takes_vector=False`` makes it a text-only store that counts shared words. ``filter`` is a predicate on
-    passages. ``requests`` records every search as (text, k, filter); ``failing`` is a set of texts for which it raises.
+    ``takes_vector=False`` makes it a text-only store that counts shared words. ``filter`` is a
+    predicate on passages. ``requests`` records every search as (text, k, filter); ``failing`` is a
+    set of texts for which it raises.
     """
 
     passages: Sequence[Passage]
@@ -99,7 +102,8 @@ class MemoryStore:
 class TableJudge:
     """A judge that looks its answers up: ``table[(passage id, perspective id)]``, else ``default``.
 
-    ``failing`` is a set of passage ids whose batch raises. ``judged`` lists every pair it was asked for.
+    ``failing`` is a set of passage ids whose batch raises. ``judged`` lists every pair it was asked
+    for.
     """
 
     table: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -138,7 +142,8 @@ class TableJudge:
 
 @dataclass(slots=True)
 class ScriptedLLM:
-    """A language model that answers from a script: a list of replies in turn, or a function of the prompt.
+    """A language model that answers from a script: a list of replies in turn, or a function of the
+    prompt.
 
     An exception in the script is raised. ``prompts`` records what it was asked.
     """

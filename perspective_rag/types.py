@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.floating[Any]]
-"""One embedding, shape (d,)."""
-Matrix = NDArray[np.floating[Any]]
-"""Embeddings of shape (n, d), or support probabilities of shape (n_passages, n_perspectives)."""
+Vector = NDArray[np.floating[Any]]  # (d,)
+Matrix = NDArray[np.floating[Any]]  # (n, d), or support: (n_passages, n_perspectives)
 
 Stance = Literal["support", "oppose"]
 
@@ -22,8 +20,8 @@ Stance = Literal["support", "oppose"]
 class Passage:
     """A piece of text that can be retrieved.
 
-    ``source`` is the caller's own object (a LangChain document, a LlamaIndex node, a database row); it is never
-    read and is handed back untouched.
+    ``source`` is the caller's own object (a LangChain document, a LlamaIndex node, a database row);
+    it is never read and is handed back untouched.
     """
 
     id: str
@@ -41,9 +39,9 @@ class Passage:
 class Perspective:
     """One side of a question: something a passage can support.
 
-    ``text`` states the perspective in a sentence. When it is the acceptance or the denial of a claim, ``claim``
-    holds that claim and ``stance`` the side taken, so that one judgement of a passage against the claim serves
-    both sides.
+    ``text`` states the perspective in a sentence. When it is the acceptance or the denial of a
+    claim, ``claim`` holds that claim and ``stance`` the side taken, so that one judgement of a
+    passage against the claim serves both sides.
     """
 
     id: str
@@ -56,8 +54,9 @@ class Perspective:
 class Extraction:
     """What a question was understood to be.
 
-    ``root`` is the question without the perspective it carries ("find a claim that opposes: X" has root X), and
-    ``instruction`` the part that was split off, or None. No perspectives means plain diverse retrieval.
+    ``root`` is the question without the perspective it carries ("find a claim that opposes: X" has
+    root X), and ``instruction`` the part that was split off, or None. No perspectives means plain
+    diverse retrieval.
     """
 
     root: str
@@ -67,7 +66,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One text to search with, and the id of the perspective it was written for (None: the question itself)."""
+    """A text to search with, and the id of the perspective it was written for, if any."""
 
     text: str
     perspective: str | None = None
@@ -75,7 +74,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a store returned: a passage, its score (higher is better; None: only the order is known), its vector."""
+    """What a store returned: a passage, its score (higher is better; None: only the order is
+    known), its vector.
+    """
 
     passage: Passage
     score: float | None = None
@@ -86,9 +87,10 @@ class Hit:
 class Candidate:
     """A passage on its way to the result, with the score of every stage it went through.
 
-    ``score`` is the score of the last stage that ordered it. ``scores`` keeps all of them by name: ``fused``,
-    ``relevance`` (cosine to the question), ``selected`` (the value of the pick) and ``search:<query>`` (what the store said).
-    ``support`` maps a perspective's id to P(the passage supports it); a perspective that was not judged is absent.
+    ``score`` is the score of the last stage that ordered it. ``scores`` keeps all of them by name:
+    ``fused``, ``relevance`` (cosine to the question), ``selected`` (the value of the pick) and
+    ``search:<query>`` (what the store said). ``support`` maps a perspective's id to P(the passage
+    supports it); a perspective that was not judged is absent.
     """
 
     passage: Passage
@@ -115,8 +117,9 @@ class Candidate:
 class Coverage:
     """Which perspectives a set of passages supports.
 
-    ``support`` has shape (n_passages, n_perspectives), rows in the order of the passages: P(support) in [0, 1],
-    NaN where the judge gave no answer. A perspective is covered when any passage reaches ``threshold``.
+    ``support`` has shape (n_passages, n_perspectives), rows in the order of the passages:
+    P(support) in [0, 1], NaN where the judge gave no answer. A perspective is covered when any
+    passage reaches ``threshold``.
     """
 
     perspectives: tuple[Perspective, ...]
@@ -181,10 +184,11 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one request did: how often each stage called out, its wall seconds, tokens, and what went wrong.
+    """What one request did: how often each stage called out, its wall seconds, tokens, and what
+    went wrong.
 
-    ``calls`` and ``seconds`` are by stage; ``counts`` holds named quantities such as ``judged_pairs`` and
-    ``embedded_texts``.
+    ``calls`` and ``seconds`` are by stage; ``counts`` holds named quantities such as
+    ``judged_pairs`` and ``embedded_texts``.
     """
 
     queries: tuple[Query, ...] = ()
@@ -198,7 +202,7 @@ class Trace:
     def to_dict(self) -> dict[str, Any]:
         """The trace as JSON-ready values."""
         return {
-            "queries": [{"text": q.text, "perspective": q.perspective} for q in self.queries],
+            "queries": [asdict(q) for q in self.queries],
             "calls": dict(self.calls),
             "seconds": {stage: round(value, 6) for stage, value in self.seconds.items()},
             "counts": dict(self.counts),
@@ -212,7 +216,8 @@ class Trace:
 class RetrievalResult:
     """The passages for a question, best first, with proof of which perspective each supports.
 
-    ``coverage`` is None when no judge looked at the passages or the question invites no perspectives.
+    ``coverage`` is None when no judge looked at the passages or the question invites no
+    perspectives.
     """
 
     question: str
@@ -238,10 +243,7 @@ class RetrievalResult:
         """The whole result as JSON-ready values."""
         return {
             "question": self.question,
-            "perspectives": [
-                {"id": p.id, "text": p.text, "stance": p.stance, "claim": p.claim}
-                for p in self.perspectives
-            ],
+            "perspectives": [asdict(p) for p in self.perspectives],
             "candidates": [c.to_dict() for c in self.candidates],
             "coverage": self.coverage.to_dict() if self.coverage else None,
             "trace": self.trace.to_dict(),
@@ -252,8 +254,9 @@ class RetrievalResult:
 class Prompt:
     """A request to a language model.
 
-    ``name`` is the name of the prompt file, ``schema`` a JSON schema the reply must follow, ``choices`` the only
-    replies allowed. ``temperature`` and ``seed`` make equal requests give equal replies where the server can.
+    ``name`` is the name of the prompt file, ``schema`` a JSON schema the reply must follow,
+    ``choices`` the only replies allowed. ``temperature`` and ``seed`` make equal requests give
+    equal replies where the server can.
     """
 
     name: str
@@ -270,7 +273,8 @@ class Prompt:
 class Completion:
     """A language model's reply.
 
-    ``choice_probabilities`` maps each of the prompt's choices to its probability, where the server gave log-probabilities.
+    ``choice_probabilities`` maps each of the prompt's choices to its probability, where the server
+    gave log-probabilities.
     """
 
     text: str
@@ -281,7 +285,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` each had when it was picked."""
+    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` each had when it
+    was picked.
+    """
 
     indices: Sequence[int]
     scores: Sequence[float]
@@ -298,7 +304,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer in which every sentence cites a passage, and the perspectives for which nothing was found."""
+    """Sentences that each cite a passage, and the perspectives for which nothing was found."""
 
     claims: tuple[Claim, ...]
     unsupported: tuple[Perspective, ...] = ()
@@ -307,10 +313,7 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values."""
         return {
-            "claims": [
-                {"text": c.text, "citations": list(c.citations), "perspective": c.perspective}
-                for c in self.claims
-            ],
+            "claims": [asdict(c) for c in self.claims],
             "unsupported": [p.id for p in self.unsupported],
             "trace": self.trace.to_dict(),
         }

@@ -10,22 +10,24 @@ from numpy.typing import ArrayLike
 from perspective_rag.errors import ConfigError
 from perspective_rag.types import Matrix, Vector
 
-# Below this norm a direction is rounding noise; above it, float32 arithmetic still has three digits.
+# Below this norm a direction is rounding noise; above it, float32 arithmetic still has three
+# digits.
 ZERO_NORM = 1e-6
 
 
 def as_matrix(values: ArrayLike, name: str, *, columns: int | None = None) -> Matrix:
     """Values as a finite float array of shape (n, d), float32 kept, everything else float64.
 
-    Raises ConfigError naming the array, the row and the shapes when it is not two-dimensional, has other than ``columns``
-    columns, or holds NaN or infinity.
+    Raises ConfigError naming the array, the row and the shapes when it is not two-dimensional, has
+    other than ``columns`` columns, or holds NaN or infinity.
     """
     matrix: Matrix = _as_float(values, name)
     if matrix.ndim != 2:
         raise ConfigError(f"{name} must have shape (n, d), got shape {matrix.shape}")
     if columns is not None and matrix.shape[1] != columns:
         raise ConfigError(
-            f"{name} has {matrix.shape[1]} dimensions where {columns} are expected: shape {matrix.shape}"
+            f"{name} has {matrix.shape[1]} dimensions where {columns} are expected: "
+            f"shape {matrix.shape}"
         )
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if bad.size:
@@ -53,7 +55,9 @@ def _as_float(values: ArrayLike, name: str) -> Any:
 
 
 def normalised(matrix: Matrix) -> Matrix:
-    """Rows scaled to length one; rows shorter than ``ZERO_NORM`` become zero, so that their cosine is 0. Shape kept."""
+    """Rows scaled to length one; rows shorter than ``ZERO_NORM`` become zero, so that their cosine
+    is 0. Shape kept.
+    """
     norms = np.linalg.norm(matrix, axis=-1, keepdims=True)
     result: Matrix = np.where(norms > ZERO_NORM, matrix / np.maximum(norms, ZERO_NORM), 0.0).astype(
         matrix.dtype
@@ -67,6 +71,6 @@ def is_zero(vector: Vector, *, relative_to: float = 1.0) -> bool:
 
 
 def cosine(left: Matrix, right: Matrix) -> Matrix:
-    """Cosine of every row of (n, d) with every row of (m, d): shape (n, m); 0 where a row is zero."""
+    """Cosine of every row of (n, d) with every row of (m, d): shape (n, m); 0 for a zero row."""
     result: Matrix = np.clip(normalised(left) @ normalised(right).T, -1.0, 1.0)
     return result

@@ -1,0 +1,1 @@
+"""Embedders, stores and language models."""

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 from perspective_rag.errors import ConfigError
 
-# Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han. Two characters of
-# these count as one word, which is near the average word and keeps a passage within a model's input.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han. Two of their
+# characters count as one word: near the average word, and a passage still fits a model's input.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
 # No word is longer than 40 characters, so that base64 and the like are cut too.
 _WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,40}}")
 _SENTENCE_END = re.compile(
     r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bvs)"
-    r"[.!?…؟।]+[\"'”’)\]]*(?=\s+[^a-z\s])"  # a small letter follows "e.g.", not the end of a sentence
+    # A small letter follows "e.g.", not the end of a sentence.
+    r"[.!?…؟।]+[\"'”’)\]]*(?=\s+[^a-z\s])"
     r"|[。！？｡][」』”’）]*"
     r"|\n\s*\n"
 )
@@ -26,10 +29,11 @@ def count_words(text: str) -> int:
 
 
 def split_text(text: str, words: int = 100) -> list[str]:
-    """Consecutive pieces of a text, each of at most ``words`` words, the last of up to a quarter more.
+    """Consecutive pieces of a text, each of at most ``words`` words, the last up to a quarter more.
 
-    Pieces end where a sentence ends; only a sentence longer than ``words`` is cut inside. Nothing but white
-    space between pieces is lost, and a text without words gives no pieces. Raises ConfigError for words < 1.
+    Pieces end where a sentence ends; only a sentence longer than ``words`` is cut inside. Nothing
+    but white space between pieces is lost, and a text without words gives no pieces. Raises
+    ConfigError for words < 1.
     """
     if words < 1:
         raise ConfigError(f"words must be at least 1, got {words}")

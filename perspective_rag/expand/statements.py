@@ -11,7 +11,8 @@ from perspective_rag.types import Perspective, Query
 
 @dataclass(frozen=True, slots=True)
 class StatementExpander:
-    """Searches with each perspective (BERDS section 6, "query the retriever with each perspective").
+    """Searches with each perspective (BERDS section 6, "query the retriever with each
+    perspective").
 
     ``with_question=True`` puts the question before it, as the authors' published code does.
     """
@@ -36,7 +37,9 @@ class NoExpansion:
 
 
 def unique_queries(question: str, queries: Sequence[Query], *, limit: int) -> list[Query]:
-    """The question and then the queries, without repeats (case and punctuation aside), ``limit`` at most."""
+    """The question and then the queries, without repeats (case and punctuation aside), ``limit`` at
+    most.
+    """
     kept: dict[str, Query] = {}
     for query in (Query(question), *queries):
         words = "".join(c if c.isalnum() else " " for c in query.text.casefold()).split()

@@ -24,14 +24,17 @@ _MODAL = re.compile(
     re.IGNORECASE,
 )
 _OR_NOT = re.compile(r",?\s+or\s+(?:not|no)\??$", re.IGNORECASE)
-_SPLIT = re.compile(r"\s*,\s*(?:or|and)\s+|\s*,\s*|\s+or\s+|\s+vs\.?\s+|\s+versus\s+", re.IGNORECASE)
+_SPLIT = re.compile(
+    r"\s*,\s*(?:or|and)\s+|\s*,\s*|\s+or\s+|\s+vs\.?\s+|\s+versus\s+", re.IGNORECASE
+)
 
 
 def named_alternatives(question: str) -> list[str]:
-    """A statement for each alternative that a question names, in its order; none if it names fewer than two.
+    """A statement for each alternative that a question names, in its order; none if it names fewer
+    than two.
 
-    ``"Which is the best source of power: wind, sun or nuclear?"`` gives three statements, ``"Is tea or
-    coffee healthier?"`` two.
+    ``"Which is the best source of power: wind, sun or nuclear?"`` gives three statements, ``"Is tea
+    or coffee healthier?"`` two.
     """
     text = question.strip()
     if _OR_NOT.search(text):
@@ -40,7 +43,9 @@ def named_alternatives(question: str) -> list[str]:
         if match := pattern.match(text):
             options = _options(match["list"])
             if len(options) > 1:
-                return [_comparison(option, match["comparison"], match["rest"]) for option in options]
+                return [
+                    _comparison(option, match["comparison"], match["rest"]) for option in options
+                ]
     if match := _COPULA.match(text):
         return _copula(match)
     if match := _MODAL.match(text):
@@ -54,7 +59,11 @@ def _options(text: str) -> list[str]:
 
 
 def _comparison(option: str, comparison: str, rest: str) -> str:
-    article = "the " if comparison.lower().endswith(("est", "best", "worst")) or "most" in comparison else ""
+    article = (
+        "the "
+        if comparison.lower().endswith(("est", "best", "worst")) or "most" in comparison
+        else ""
+    )
     return upper_first(" ".join(f"{option} is {article}{comparison} {rest}".split()))
 
 
@@ -78,7 +87,9 @@ def _predicates(be: str, left: str, right: str) -> list[str]:
         return []
     start = predicate_start(words, 1) or len(words) - 1
     subject = " ".join(words[:start])
-    return [upper_first(f"{subject} {be.lower()} {each}") for each in (" ".join(words[start:]), right)]
+    return [
+        upper_first(f"{subject} {be.lower()} {each}") for each in (" ".join(words[start:]), right)
+    ]
 
 
 def _modal(match: re.Match[str]) -> list[str]:

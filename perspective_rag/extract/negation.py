@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import re
 
-from perspective_rag.extract.english import AUXILIARIES, BASE_VERBS, lower_first, upper_first
+from perspective_rag.extract.english import (
+    AUXILIARIES,
+    BASE_VERBS,
+    DETERMINERS,
+    PREDICATE_OPENERS,
+    lower_first,
+    upper_first,
+)
 
-# "have" and "do" are main verbs unless a participle follows: "has been shown" against "has a right".
-_AMBIGUOUS = frozenset({"has", "have", "had", "do", "does", "did"})
+# "have" and "do" help another verb only before another verb ("has been shown"); else
+# they are the verb ("has a right"), and are negated with "do" like these others.
 _PARTICIPLE = re.compile(r"^(been|become|done|gone|had|made|taken|given|seen|got|\w+(ed|en|wn))$")
-_SUPPORTED = {"has": "does not have", "have": "do not have", "had": "did not have"}
+_HAVE = frozenset({"has", "have", "had"})
+_DO = frozenset({"do", "does", "did"})
+_WITH_DO = {
+    "has": "does not have",
+    "have": "do not have",
+    "had": "did not have",
+    "do": "do not do",
+    "does": "does not do",
+    "did": "did not do",
+    "needs": "does not need",
+    "need": "do not need",
+    "deserves": "does not deserve",
+    "deserve": "do not deserve",
+    "believes": "does not believe",
+    "believe": "do not believe",
+    "supports": "does not support",
+}
 
 # Each of these opens a clause with an auxiliary of its own: "people who are ill should stay home".
 _SUBORDINATORS = frozenset(
@@ -28,10 +51,10 @@ _DENIAL = re.compile(r"^it is (?:not true|not the case|false|untrue) that\s+", r
 def negate(statement: str) -> str:
     """Negates a statement; negating twice gives back its meaning.
 
-    ``"Zoos should be closed."`` becomes ``"Zoos should not be closed."`` and back; ``"Ban zoos"`` becomes
-    ``"Do not ban zoos"``. Where no main auxiliary is found the statement is denied as a whole: ``"It is
-    not true that ..."``. The rule knows English only and does not see a negation hidden in a word
-    ("fails to", "hardly").
+    ``"Zoos should be closed."`` becomes ``"Zoos should not be closed."`` and back; ``"Ban zoos"``
+    becomes ``"Do not ban zoos"``. Where no main verb it knows is found the statement is denied as a
+    whole: ``"It is not true that ..."``. The rule knows English only and does not see a negation
+    hidden in a word ("fails to", "hardly").
     """
     text = statement.strip()
     text = _CONTRACTED.sub(lambda m: _IRREGULAR.get(m[1].lower(), m[1]) + " not", text)
@@ -41,31 +64,39 @@ def negate(statement: str) -> str:
     if match := _NEGATED.search(text):
         return text[: match.start()] + (match[1] or match[2]) + text[match.end() :]
     words = text.split(" ")
-    position = main_auxiliary(words)
+    position = main_verb(words)
     if position is not None:
-        before, auxiliary, after = words[:position], words[position], words[position + 1 :]
-        if after and after[0].lower() == "to" and auxiliary.lower() in _SUPPORTED:
-            return " ".join([*before, _SUPPORTED[auxiliary.lower()], *after])
-        denial = ["cannot"] if auxiliary.lower() == "can" else [auxiliary, "not"]
+        before, verb, after = words[:position], words[position], words[position + 1 :]
+        if not _helps(verb, after[0]):
+            denial = [_WITH_DO[verb.lower()]]
+        else:
+            denial = ["cannot"] if verb.lower() == "can" else [verb, "not"]
         return " ".join([*before, *denial, *after])
     if words[0].lower() in BASE_VERBS:
         return "Do not " + lower_first(text)
     return "It is not true that " + lower_first(text)
 
 
-def main_auxiliary(words: list[str]) -> int | None:
-    """Index of the first auxiliary outside a relative or conditional clause, or None."""
-    found = [i for i in range(1, len(words) - 1) if _is_auxiliary(words[i], words[i + 1])]
+def main_verb(words: list[str]) -> int | None:
+    """Index of the first auxiliary, or verb that is negated with "do", outside a subordinate
+    clause; or None.
+    """
+    found = [
+        i
+        for i in range(1, len(words) - 1)
+        if _helps(words[i], words[i + 1]) or words[i].lower() in _WITH_DO
+    ]
     for earlier, i in enumerate(found):
         if sum(word.lower() in _SUBORDINATORS for word in words[:i]) <= earlier:
             return i
     return found[0] if found else None
 
 
-def _is_auxiliary(word: str, following: str) -> bool:
+def _helps(word: str, following: str) -> bool:
+    """True when ``word`` is an auxiliary before ``following``."""
     word, following = word.lower(), following.lower()
-    if word not in AUXILIARIES:
-        return False
-    if word in _AMBIGUOUS:
-        return bool(_PARTICIPLE.match(following)) or (following == "to" and word in _SUPPORTED)
-    return True
+    if word in _HAVE:
+        return bool(_PARTICIPLE.match(following))
+    if word in _DO:
+        return following not in DETERMINERS | PREDICATE_OPENERS
+    return word in AUXILIARIES

@@ -8,26 +8,35 @@ from dataclasses import dataclass
 
 from perspective_rag.extract.alternatives import named_alternatives
 from perspective_rag.extract.english import AUXILIARIES, WH_WORDS
-from perspective_rag.extract.negation import main_auxiliary
+from perspective_rag.extract.negation import main_verb
 from perspective_rag.extract.statement import Statement, as_statement, statement_of
 from perspective_rag.flow import Flow
 from perspective_rag.types import Extraction, Perspective, Stance
 
-_SUPPORTS = r"(?:support|back|defend|favou?r|agree with|confirm|argue for|is in favou?r of|are in favou?r of)"
-_OPPOSES = (
-    r"(?:oppose|undermine|refute|attack|contradict|reject|rebut|counter|dispute|challenge|disagree with"
-    r"|argue against|is against|are against)"
+_SUPPORTS = (
+    r"(?:support|back|defend|favou?r|agree with|confirm|argue for|is in favou?r of"
+    r"|are in favou?r of)"
 )
-_OBJECT = r"(?:the |this |that )?(?:following )?(?:argument|claim|statement|view|idea|position|sentence|proposal)?"
+_OPPOSES = (
+    r"(?:oppose|undermine|refute|attack|contradict|reject|rebut|counter|dispute|challenge"
+    r"|disagree with|argue against|is against|are against)"
+)
+_OBJECT = (
+    r"(?:the |this |that )?(?:following )?"
+    r"(?:argument|claim|statement|view|idea|position|sentence|proposal)?"
+)
 _CARRIED = re.compile(
-    rf"^(?P<instruction>(?:please )?(?:find|show|give|list|search for|look for|retrieve)\b.{{0,60}}?"
-    rf"\b(?:that|which|who)\s+(?:would )?(?:(?P<support>{_SUPPORTS})|(?P<oppose>{_OPPOSES}))s?"
-    rf"(?:\s+(?:with))?\s*{_OBJECT})\s*[:,-]?\s+(?P<root>.+)$",
+    r"^(?P<instruction>"
+    r"(?:please )?(?:find|show|give|list|search for|look for|retrieve)\b.{0,60}?"
+    r"\b(?:that|which|who)\s+(?:would )?"
+    rf"(?:(?P<support>{_SUPPORTS})|(?P<oppose>{_OPPOSES}))s?(?:\s+with)?\s*{_OBJECT})"
+    r"\s*[:,-]?\s+(?P<root>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _ARGUMENTS = re.compile(
     r"^(?P<instruction>(?:what are |give me |list )?(?:the |some )?(?:main |best )?"
-    r"(?:arguments?|reasons?|evidence|case)\s+(?:(?P<support>for|in favou?r of|to support)|(?P<oppose>against)))"
+    r"(?:arguments?|reasons?|evidence|case)\s+"
+    r"(?:(?P<support>for|in favou?r of|to support)|(?P<oppose>against)))"
     r"\s+(?P<root>.+?)[?.]?$",
     re.IGNORECASE,
 )
@@ -66,13 +75,14 @@ def both_sides(claim: str | Statement) -> tuple[Perspective, Perspective]:
 class RuleExtractor:
     """Finds perspectives in the wording of the question.
 
-    In this order: a perspective the query carries ("find a claim that opposes the argument: X", "arguments
-    against X"); named alternatives ("A or B", "which is best: A, B or C"); the statement and the negation of a
-    yes/no or "should" question, or of a statement.
+    In this order: a perspective the query carries ("find a claim that opposes the argument: X",
+    "arguments against X"); named alternatives ("A or B", "which is best: A, B or C"); the statement
+    and the negation of a yes/no or "should" question, or of a statement.
 
-    It cannot name the alternatives of "what is the best way to ...", does not know which yes/no questions are
-    contentious ("Is Paris in France?" gets two sides too), reads English only, and takes the first main verb it
-    knows for the predicate. What it does not understand gets no perspectives.
+    It cannot name the alternatives of "what is the best way to ...", does not know which yes/no
+    questions are contentious ("Is Paris in France?" gets two sides too), reads English only, and
+    takes the first main verb it knows for the predicate. What it does not understand gets no
+    perspectives.
     """
 
     def extract(self, question: str) -> Flow[Extraction]:
@@ -99,7 +109,7 @@ def _carried(match: re.Match[str]) -> Extraction:
     root = match["root"].strip().strip("\"'“”").strip()
     stance: Stance = "support" if match["support"] else "oppose"
     claim = (statement_of(root) if _is_question(root) else None) or as_statement(root)
-    if main_auxiliary(root.split(" ")) is None and len(root.split()) < 4:
+    if main_verb(root.split(" ")) is None and len(root.split()) < 4:
         claim = as_statement(f"{root} is a good idea")  # a topic is nothing to agree with yet
     sides = dict(zip(("support", "oppose"), both_sides(claim), strict=True))
     return Extraction(root, (sides[stance],), match["instruction"].strip())
@@ -111,7 +121,9 @@ def _is_question(text: str) -> bool:
 
 
 def _claim_in(text: str) -> Statement | None:
-    """A text that is not a question, if it reads as a statement or a demand rather than as keywords."""
+    """A text that is not a question, if it reads as a statement or a demand rather than as
+    keywords.
+    """
     words = text.split(" ")
     if len(words) < 3:
         return None

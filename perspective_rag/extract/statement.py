@@ -14,7 +14,7 @@ from perspective_rag.extract.english import (
     predicate_start,
     upper_first,
 )
-from perspective_rag.extract.negation import main_auxiliary, negate
+from perspective_rag.extract.negation import main_verb, negate
 
 _LEAD_IN = re.compile(
     r"^(?:do you (?:think|believe|agree)(?: that)?|is it true that|would you say(?: that)?"
@@ -35,11 +35,12 @@ class Statement:
 
 
 def statement_of(question: str) -> Statement | None:
-    """The statement whose truth a yes/no question asks for, with its negation; None for any other question.
+    """The statement whose truth a yes/no question asks for, with its negation; None for any other
+    question.
 
     ``"Should social media be banned for children?"`` gives ``"Social media should be banned for
-    children"``. The end of the subject is found by a list of verbs and the look of predicates, so an
-    unusual sentence may come out clumsily; it is still about the same thing.
+    children"``. The end of the subject is found by a list of verbs and the look of predicates, so
+    an unusual sentence may come out clumsily; it is still about the same thing.
     """
     text = _OR_NOT.sub("", question.strip().rstrip("?").strip())
     text = _CONTRACTED.sub(r"\1", _LEAD_IN.sub("", text))
@@ -47,7 +48,7 @@ def statement_of(question: str) -> Statement | None:
         if part.split(" ", 1)[0].lower() in AUXILIARIES and len(part.split()) > 2:
             return _inverted(part.split())
     words = text.split()
-    if not words or words[0].lower() in WH_WORDS or main_auxiliary(words) is None:
+    if not words or words[0].lower() in WH_WORDS or main_verb(words) is None:
         return None
     return as_statement(text)  # "You would close zoos?" or, after a lead-in, "zoos are cruel"
 
@@ -87,7 +88,8 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
         if _is_predicate_verb(words[i].lower(), auxiliary)
         and words[i - 1].lower() not in DETERMINERS
     ]
-    # In "Should phone use be limited" the first verb is a noun: the verb that follows it at once is meant.
+    # In "Should phone use be limited" the first verb is a noun: the verb that follows it at once is
+    # meant.
     for i in candidates:
         if i + 1 not in candidates:
             return i
@@ -96,7 +98,11 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
 
 def _is_predicate_verb(word: str, auxiliary: str) -> bool:
     if auxiliary in {"has", "have", "had"}:
-        return word == "been" or word.endswith(("ed", "en", "wn")) or word in {"made", "gone", "lost", "had"}
+        return (
+            word == "been"
+            or word.endswith(("ed", "en", "wn"))
+            or word in {"made", "gone", "lost", "had"}
+        )
     return word in BASE_VERBS
 
 

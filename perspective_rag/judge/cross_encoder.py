@@ -18,9 +18,39 @@ from perspective_rag.types import Matrix, Passage, Perspective
 
 # What models call the three classes.
 _CLASS_NAMES = {
-    "support": ("support", "supports", "entailment", "entail", "favor", "favour", "agree", "pro", "yes", "true"),
-    "oppose": ("oppose", "opposes", "contradiction", "contradict", "refute", "refutes", "against", "disagree", "con"),
-    "neutral": ("neutral", "not_entailment", "not enough info", "none", "unrelated", "discuss", "no", "false"),
+    "support": (
+        "support",
+        "supports",
+        "entailment",
+        "entail",
+        "favor",
+        "favour",
+        "agree",
+        "pro",
+        "yes",
+        "true",
+    ),
+    "oppose": (
+        "oppose",
+        "opposes",
+        "contradiction",
+        "contradict",
+        "refute",
+        "refutes",
+        "against",
+        "disagree",
+        "con",
+    ),
+    "neutral": (
+        "neutral",
+        "not_entailment",
+        "not enough info",
+        "none",
+        "unrelated",
+        "discuss",
+        "no",
+        "false",
+    ),
 }
 
 
@@ -36,8 +66,9 @@ class PairClassifier(Protocol):
 class JudgeSettings:
     """What goes with a model's weights: ``judge.json`` in its folder, or these defaults.
 
-    ``temperature`` divides the logits before the softmax; ``threshold`` is the P(support) from which a passage
-    counts as supporting; ``max_words`` is the window in which a long passage is read.
+    ``temperature`` divides the logits before the softmax; ``threshold`` is the P(support) from
+    which a passage counts as supporting; ``max_words`` is the window in which a long passage is
+    read.
     """
 
     threshold: float = 0.5
@@ -56,13 +87,15 @@ class JudgeSettings:
 
 
 class CrossEncoderJudge:
-    """P(a passage supports a perspective) from a three-class (support / oppose / neutral) or two-class model.
+    """P(a passage supports a perspective) from a three-class (support / oppose / neutral) or
+    two-class model.
 
-    ``model`` is None for the model that comes with the package, a folder (ONNX or transformers), an ``.onnx``
-    file, or a Hugging Face id; NLI models fit, and their label order is read from their configuration. It is
-    loaded at the first judgement, once. A perspective with a claim and a stance is judged through its claim,
-    so that both sides of a claim cost one pair; passages longer than the window are read in windows and
-    judged by the strongest. ``threshold`` and ``temperature`` replace what is stored with the model.
+    ``model`` is None for the model that comes with the package, a folder (ONNX or transformers), an
+    ``.onnx`` file, or a Hugging Face id; NLI models fit, and their label order is read from their
+    configuration. It is loaded at the first judgement, once. A perspective with a claim and a
+    stance is judged through its claim, so that both sides of a claim cost one pair; passages longer
+    than the window are read in windows and judged by the strongest. ``threshold`` and
+    ``temperature`` replace what is stored with the model.
     """
 
     def __init__(
@@ -86,7 +119,9 @@ class CrossEncoderJudge:
         self._classifier = classifier
         self._lock = threading.Lock()
 
-    def judge(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Flow[Matrix]:
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
         """P(support), shape (n_passages, n_perspectives); raises what the model raises."""
         if not perspectives or not passages:
             return np.zeros((len(passages), len(perspectives)))
@@ -101,18 +136,23 @@ class CrossEncoderJudge:
         if reply.error is not None:
             raise reply.error
         by_statement = reply.value
-        columns = [by_statement[p.stance or "support"][:, statements.index(_statement(p))] for p in perspectives]
+        columns = [
+            by_statement[p.stance or "support"][:, statements.index(_statement(p))]
+            for p in perspectives
+        ]
         return np.stack(columns, axis=1)
 
     def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
-        """P(support) and P(oppose) of every text towards every statement, each of shape (n_texts, n_statements)."""
+        """P(support) and P(oppose) of every text towards every statement, each of shape (n_texts,
+        n_statements).
+        """
         windows = [_windows(text, self._max_words) for text in texts]
         owners = np.repeat(np.arange(len(texts)), [len(w) for w in windows])
         pieces = [piece for window in windows for piece in window]
         documents = [piece for piece in pieces for _ in statements]
         hypotheses = [statement for _ in pieces for statement in statements]
         probability = self._classes(documents, hypotheses)
-        result = {}
+        result: dict[str, Matrix] = {}
         for stance, column in probability.items():
             table = column.reshape(len(pieces), len(statements))
             strongest = np.zeros((len(texts), len(statements)))
@@ -122,7 +162,9 @@ class CrossEncoderJudge:
 
     def _classes(self, documents: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
         model = self._model()
-        logits = np.asarray(model.logits(documents, statements), dtype=np.float64) / self._temperature
+        logits = (
+            np.asarray(model.logits(documents, statements), dtype=np.float64) / self._temperature
+        )
         if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
             support = 1.0 / (1.0 + np.exp(-logits[:, 0]))
             return {"support": support, "oppose": np.zeros_like(support)}
@@ -146,7 +188,9 @@ DEFAULT_MODEL = Path(__file__).parent / "default"
 
 
 def class_columns(labels: Sequence[str]) -> dict[str, int]:
-    """Which output stands for support, oppose and neutral, by the labels' names; raises ConfigError if none is support."""
+    """Which output stands for support, oppose and neutral, by the labels' names; raises ConfigError
+    if none is support.
+    """
     columns: dict[str, int] = {}
     for index, label in enumerate(labels):
         for name, synonyms in _CLASS_NAMES.items():
@@ -154,8 +198,8 @@ def class_columns(labels: Sequence[str]) -> dict[str, int]:
                 columns.setdefault(name, index)
     if "support" not in columns:
         raise ConfigError(
-            f"no label of the model means support or entailment: {list(labels)}; name its labels in config.json's "
-            "id2label, for example {0: 'support', 1: 'oppose', 2: 'neutral'}"
+            f"no label of the model means support or entailment: {list(labels)}; name them in "
+            "config.json's id2label, for example {0: 'support', 1: 'oppose', 2: 'neutral'}"
         )
     return columns
 
@@ -165,7 +209,7 @@ def _statement(perspective: Perspective) -> str:
 
 
 def _windows(text: str, max_words: int) -> list[str]:
-    """The text in pieces of at most ``max_words`` words, cut at sentence ends where there are any."""
+    """The text in pieces of at most ``max_words`` words, cut at sentence ends if there are any."""
     if len(text) <= max_words * 6 or len(text.split()) <= max_words:
         return [text]
     pieces: list[list[str]] = [[]]
@@ -196,4 +240,6 @@ def _load(
 def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:
     """The text of ``judge.json``: settings and where they come from."""
     values = {name: getattr(settings, name) for name in JudgeSettings.__slots__}
-    return json.dumps({**values, "provenance": dict(provenance)}, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({**values, "provenance": dict(provenance)}, indent=2, ensure_ascii=False) + "\n"
+    )

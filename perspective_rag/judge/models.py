@@ -14,9 +14,13 @@ from perspective_rag.types import Matrix
 
 
 class OnnxClassifier:
-    """A classifier in an ONNX file beside its ``tokenizer.json`` and ``config.json`` (for the label names)."""
+    """A classifier in an ONNX file beside its ``tokenizer.json`` and ``config.json`` (for the label
+    names).
+    """
 
-    def __init__(self, model: Path, *, max_tokens: int, threads: int | None = None, batch_size: int = 16) -> None:
+    def __init__(
+        self, model: Path, *, max_tokens: int, threads: int | None = None, batch_size: int = 16
+    ) -> None:
         try:
             import onnxruntime
             from tokenizers import Tokenizer
@@ -25,7 +29,9 @@ class OnnxClassifier:
         path = model if model.suffix == ".onnx" else model / "model.onnx"
         for needed in (path, path.parent / "tokenizer.json", path.parent / "config.json"):
             if not needed.is_file():
-                raise ConfigError(f"{needed} is missing: an ONNX judge needs model.onnx, tokenizer.json, config.json")
+                raise ConfigError(
+                    f"{needed} is missing: needed are model.onnx, tokenizer.json, config.json"
+                )
         config = json.loads((path.parent / "config.json").read_text(encoding="utf-8"))
         names = config.get("id2label") or {}
         self.labels = tuple(names[key] for key in sorted(names, key=int))
@@ -36,7 +42,9 @@ class OnnxClassifier:
         options = onnxruntime.SessionOptions()
         if threads is not None:
             options.intra_op_num_threads = threads
-        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._batch_size = batch_size
 
@@ -61,7 +69,9 @@ class OnnxClassifier:
 class TransformersClassifier:
     """Any sequence-classification model of transformers, from a folder or a Hugging Face id."""
 
-    def __init__(self, model: str, *, max_tokens: int, device: str | None = None, batch_size: int = 32) -> None:
+    def __init__(
+        self, model: str, *, max_tokens: int, device: str | None = None, batch_size: int = 32
+    ) -> None:
         try:
             import torch
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -70,10 +80,14 @@ class TransformersClassifier:
         self._torch = torch
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._tokenizer: Any = AutoTokenizer.from_pretrained(model)
-        self._model: Any = AutoModelForSequenceClassification.from_pretrained(model).to(self._device).eval()
+        self._model: Any = (
+            AutoModelForSequenceClassification.from_pretrained(model).to(self._device).eval()
+        )
         names = self._model.config.id2label
         self.labels = tuple(names[key] for key in sorted(names))
-        self._max_tokens = min(max_tokens, int(getattr(self._model.config, "max_position_embeddings", max_tokens)))
+        self._max_tokens = min(
+            max_tokens, int(getattr(self._model.config, "max_position_embeddings", max_tokens))
+        )
         self._batch_size = batch_size
 
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix:

@@ -1,4 +1,4 @@
-"""Prompts as text files, each replaceable by a file of the user's own, and fences around quoted text.
+"""Prompts as text files, each replaceable by a user's own file, and fences around quoted text.
 
 A file holds the system text, the line ``--- user ---`` and the user text; ``{{name}}`` marks the
 place of a value.
@@ -36,7 +36,7 @@ class PromptTemplate:
         return frozenset(_PLACE.findall(self.system) + _PLACE.findall(self.user))
 
     def fill(self, **values: object) -> Prompt:
-        """The prompt with values inserted as they are: a value that holds ``{{name}}`` stays as it is.
+        """The prompt with values inserted as they are: ``{{name}}`` within a value stays as it is.
 
         Values without a place are left out. Raises ConfigError for a place without a value.
         """
@@ -72,14 +72,13 @@ def load_prompt(name: str, path: str | Path | None = None) -> PromptTemplate:
     return own
 
 
-def fence(texts: Sequence[str], *, salt: str = "") -> str:
+def fence(texts: Sequence[str]) -> str:
     """Texts as numbered blocks between tags that the texts cannot close.
 
-    The tags carry a hash of everything inside and of ``salt``, so that equal requests give equal
-    prompts and no text can foresee its own tag; anything in a text that looks like such a tag is
-    made harmless.
+    The tags carry a hash of everything inside, so that equal requests give equal prompts and no
+    text can hold its own tag; anything in a text that looks like such a tag is made harmless.
     """
-    digest = hashlib.sha256("\x00".join([salt, *texts]).encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256("\x00".join(texts).encode("utf-8", "replace")).hexdigest()
     tag = f"passage-{digest[:16]}"
     blocks = (
         f'<{tag} number="{number}">\n{_FENCE_LIKE.sub("‹", text)}\n</{tag}>'
@@ -95,6 +94,13 @@ def shorten(text: str, limit: int) -> str:
     cut = text[: limit + 1].rsplit(None, 1)[0] if text[:limit].split() else ""
     # A text without spaces has no better place to be cut.
     return cut if limit // 2 < len(cut) <= limit else text[:limit]
+
+
+def at_least_one(name: str, value: int) -> int:
+    """The value of a count; raises ConfigError unless it is a whole number from 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{name} must be a whole number, at least 1; got {value!r}")
+    return value
 
 
 def _read(name: str, path: Path) -> PromptTemplate:

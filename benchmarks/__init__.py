@@ -1,0 +1,1 @@
+"""Measurements of the library, run from the checkout: ``python -m benchmarks.coverage --help``."""

@@ -1,0 +1,1 @@
+"""What benchmarks share: data, metrics, intervals, cells that resume, results and tables."""

@@ -1,0 +1,210 @@
+"""Coverage of both sides, configuration by configuration, on questions with human labels.
+
+python -m benchmarks.coverage --data gold_coverage/dev.jsonl.gz
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from benchmarks.core import results
+from benchmarks.core.gold import GoldSet, read_gold
+from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
+from benchmarks.coverage.report import check_ceiling, summary, table
+from benchmarks.coverage.running import CUTS, Job, jobs, perform, warm_up
+from perspective_rag import CrossEncoderJudge, FaissStore, OnnxMiniLM, PerspectiveRAGError
+from perspective_rag.corpus import build_dense_index
+from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.protocols import Embedder, Judge
+
+INTERRUPTED = 130
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    embedder: Embedder | None = None,
+    judge: Judge | None = None,
+    console: Console | None = None,
+) -> int:
+    """Runs the benchmark; ``embedder`` and ``judge`` replace those of the command line.
+
+    The exit status is 0, 2 for what could not be done (with --strict any degradation), and 130
+    after Ctrl-C, from where the next run goes on.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    console = console or Console()
+    try:
+        _run(options, given, embedder, judge, console)
+    except PerspectiveRAGError as error:
+        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
+        return 2
+    except KeyboardInterrupt:
+        console.print("Interrupted. The same command goes on from here.")
+        return INTERRUPTED
+    return 0
+
+
+def _run(
+    options: argparse.Namespace,
+    given: list[str],
+    embedder: Embedder | None,
+    judge: Judge | None,
+    console: Console,
+) -> None:
+    started = time.perf_counter()
+    gold = read_gold(options.data, limit=options.limit)
+    embedder = embedder or OnnxMiniLM()
+    embedder_name = str(getattr(embedder, "name", type(embedder).__name__))
+    folder = None
+    if judge is None and options.judge != "none":
+        folder = DEFAULT_MODEL if options.judge is None else Path(options.judge)
+        judge = CrossEncoderJudge(options.judge)
+    identity = results.judge_identity(judge, folder) if judge is not None else None
+    rows = _chosen(configurations(), options.only, judges=judge is not None)
+    with _progress(console) as progress:
+        task = progress.add_task("embedding", total=len(gold.corpus))
+        embeddings = build_dense_index(
+            gold.corpus,
+            embedder,
+            options.cache / f"dense-{gold.fingerprint[:12]}-{embedder_name}",
+            model_name=embedder_name,
+            on_progress=lambda done, total: progress.update(task, completed=done),
+        )
+        progress.remove_task(task)
+        work = jobs(
+            rows,
+            gold,
+            FaissStore(gold.corpus.passages, embeddings),
+            embedder,
+            judge,
+            embedder_name=embedder_name,
+            judge_identity=identity,
+            folder=options.cache / "coverage",
+            strict=options.strict,
+        )
+        warm_up(work)
+        _ask(work, gold, progress, strict=options.strict)
+    _check_ceilings(work, gold)
+    found = summary(work, gold, seed=options.seed)
+    document = results.document(
+        "coverage",
+        arguments=given,
+        config={"rows": {row.name: row.to_dict() for row in rows}, "k": list(CUTS)},
+        seed=options.seed,
+        data={
+            "name": gold.name,
+            "fingerprint": gold.fingerprint,
+            "passages": len(gold.corpus),
+            "questions": len(gold.questions),
+        },
+        embedder=embedder_name,
+        judge=identity,
+        seconds=time.perf_counter() - started,
+        degradations=sum(
+            cost["degradations"] for row in found["rows"].values() for cost in row["at"].values()
+        ),
+        results=found,
+    )
+    out = options.out or _default_out(options)
+    results.write(document, out)
+    shown = table(found, f"{gold.name}, {len(gold.questions)} questions, 95% intervals")
+    out.with_suffix(".md").write_text(
+        f"{shown.markdown()}\n{found['statement']}\n", encoding="utf-8"
+    )
+    console.print(shown.rich())
+    console.print(found["statement"], highlight=False, markup=False)
+    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
+
+
+def _chosen(
+    rows: Sequence[Configuration], only: Sequence[str] | None, *, judges: bool
+) -> list[Configuration]:
+    """The rows asked for, without those that lack their judge; the baseline is always there."""
+    names = [row.name for row in rows]
+    for name in only or ():
+        if not any(name in each for each in names):
+            raise PerspectiveRAGError(f"no configuration has {name!r} in its name: {names}")
+    return [
+        row
+        for row in rows
+        if row.name == BASELINE
+        or (judges or row.kind not in ("judged", "guarded"))
+        and (not only or any(name in row.name for name in only))
+    ]
+
+
+def _ask(work: Sequence[Job], gold: GoldSet, progress: Progress, *, strict: bool) -> None:
+    left = sum(len(job.waiting) for job in work)
+    total = len(work) * len(gold.questions)
+    task = progress.add_task("asking", total=total, completed=total - left)
+    for job in perform(work, strict=strict):
+        progress.update(task, advance=1, description=f"{job.row.name}, k = {job.k}")
+    progress.remove_task(task)
+
+
+def _check_ceilings(work: Sequence[Job], gold: GoldSet) -> None:
+    """Compares each perfect judge with the exact best choice from what plain search found."""
+    ceilings = [job for job in work if job.row.kind == "ceiling"]
+    if not ceilings:
+        return
+    size = max(job.row.options["judge_k"] for job in ceilings)
+    plain = next(job for job in work if job.row.name == BASELINE).pipeline
+    pools = {each.id: plain.retrieve(each.question, k=size) for each in gold.questions}
+    for job in ceilings:
+        check_ceiling(job.row, job.cell.outcomes, pools, gold, job.k)
+
+
+def _progress(console: Console) -> Progress:
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def _default_out(options: argparse.Namespace) -> Path:
+    """The committed results for a full run; a partial one must not replace them."""
+    if options.limit is None and not options.only and options.judge is None:
+        return results.RESULTS / "coverage.json"
+    return Path(options.cache) / "coverage-partial.json"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.coverage",
+        description="Compares configurations of the pipeline on questions with human labels.",
+    )
+    parser.add_argument("--data", type=Path, required=True, help="gold_coverage's dev.jsonl.gz")
+    parser.add_argument("--limit", type=int, help="ask the first N questions only")
+    parser.add_argument(
+        "--judge", help="folder or model id; 'none' leaves the judged rows out (default: ours)"
+    )
+    parser.add_argument("--only", action="append", help="only rows with this in their name")
+    parser.add_argument("--out", type=Path, help="results file (.json; a table goes beside it)")
+    parser.add_argument("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=13, help="of the resampling")
+    parser.add_argument("--strict", action="store_true", help="any degradation is an error")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""The rows of the table: settings of the one pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from benchmarks.coverage.perfect import PerfectJudge
+from perspective_rag import NoExpansion, PerspectivePipeline, StatementExpander
+from perspective_rag.protocols import Embedder, Judge, Store
+
+FETCH_K = 100
+MMR_LAMBDAS = (0.5, 0.75, 0.9, 0.95)
+CEILING_POOLS = (20, 50, 100)
+BASELINE = "top-k"
+GUARDED = "guarded (defaults)"
+
+Kind = Literal["search", "judged", "guarded", "ceiling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A row: options of the pipeline, whether it expands, and what it needs.
+
+    Kinds: "search" judges nothing, "judged" and "guarded" use the judge, the latter with further
+    searches for what is missing, "ceiling" uses the gold labels.
+    """
+
+    name: str
+    kind: Kind
+    expands: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def pipeline(
+        self, store: Store, embedder: Embedder, judge: Judge | None, perfect: PerfectJudge
+    ) -> PerspectivePipeline:
+        """The pipeline of this row."""
+        ceiling = self.kind == "ceiling"
+        return PerspectivePipeline(
+            store,
+            embedder=embedder,
+            judge=perfect if ceiling else None if self.kind == "search" else judge,
+            extractor=perfect if ceiling else None,
+            expander=StatementExpander() if self.expands else NoExpansion(),
+            **self.options,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON-ready values."""
+        return {"kind": self.kind, "expands": self.expands, "options": dict(self.options)}
+
+
+def configurations() -> list[Configuration]:
+    """All rows, the baseline first."""
+    plain = {"fetch_k": FETCH_K, "coverage": "off"}
+    rows = [Configuration(BASELINE, "search", False, plain)]
+    rows += [
+        Configuration(f"MMR {weight:g}", "search", False, {**plain, "relevance_weight": weight})
+        for weight in MMR_LAMBDAS
+    ]
+    rows += [
+        Configuration(
+            f"statement and negation, {fusion}", "search", True, {**plain, "fusion": fusion}
+        )
+        for fusion in ("round-robin", "rrf")
+    ]
+    rows += [
+        Configuration(
+            "judged choice, no guard", "judged", True, {"fetch_k": FETCH_K, "guard_searches": 0}
+        ),
+        Configuration(GUARDED, "guarded", True, {"fetch_k": FETCH_K}),
+    ]
+    rows += [ceiling(pool) for pool in CEILING_POOLS]
+    return rows
+
+
+def ceiling(pool: int) -> Configuration:
+    """A perfect judge that sees the first ``pool`` passages and chooses by their labels alone."""
+    options = {
+        "fetch_k": pool,
+        "judge_k": pool,
+        "coverage_weight": 1.0,
+        "guard_searches": 0,
+    }
+    return Configuration(f"perfect judge, top {pool}", "ceiling", False, options)

@@ -1,0 +1,179 @@
+"""From outcomes to numbers: metrics with intervals, the table, and what it says in words."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.core.bootstrap import interval, paired_difference
+from benchmarks.core.cells import Outcome
+from benchmarks.core.gold import GoldSet
+from benchmarks.core.metrics import (
+    balance_at_k,
+    mrecall_at_k,
+    oracle_ranking,
+    precision_at_k,
+)
+from benchmarks.core.table import Table
+from benchmarks.coverage.configurations import BASELINE, GUARDED, Configuration
+from benchmarks.coverage.running import CUTS, Job
+
+METRICS = {"mrecall": mrecall_at_k, "precision": precision_at_k}
+
+Values = Mapping[str, Sequence[float]]
+"""For "mrecall@5" and the like, one value a question."""
+
+
+def values_of(outcomes: Sequence[Outcome], gold: GoldSet, k: int) -> dict[str, list[float]]:
+    """Each metric at k of outcomes in the order of the questions."""
+    return {
+        f"{name}@{k}": [
+            metric(outcome.ranking, question.gold, k)
+            for outcome, question in zip(outcomes, gold.questions, strict=True)
+        ]
+        for name, metric in METRICS.items()
+    }
+
+
+def summary(work: Sequence[Job], gold: GoldSet, *, seed: int) -> dict[str, Any]:
+    """For every row: metrics, differences to the baseline, balance and cost at each k."""
+    outcomes = {
+        (job.row.name, job.k): [job.cell.outcomes[each.id] for each in gold.questions]
+        for job in work
+    }
+    values: dict[str, dict[str, list[float]]] = {}
+    for (name, k), found in outcomes.items():
+        values.setdefault(name, {}).update(values_of(found, gold, k))
+    rows = {
+        job.row.name: {
+            **job.row.to_dict(),
+            "metrics": {
+                metric: interval(sample, seed=seed).to_dict()
+                for metric, sample in values[job.row.name].items()
+            },
+            "against_baseline": _differences(values[job.row.name], values[BASELINE], seed),
+            "at": {str(k): _cost(outcomes[job.row.name, k], gold, k) for k in CUTS},
+        }
+        for job in work
+    }
+    return {"questions": len(gold.questions), "rows": rows, "statement": _statement(values, seed)}
+
+
+def check_ceiling(
+    row: Configuration, pool: Sequence[Outcome], outcomes: Sequence[Outcome], gold: GoldSet, k: int
+) -> None:
+    """Raises ArithmeticError where a perfect judge in the pipeline falls short of the exact best.
+
+    ``pool`` are rankings that begin with the passages the judge could choose from.
+    """
+    size = row.options["judge_k"]
+    best = [
+        Outcome(question.id, tuple(oracle_ranking(seen.ranking[:size], question.gold, k)), 0.0)
+        for seen, question in zip(pool, gold.questions, strict=True)
+    ]
+    reached, possible = values_of(outcomes, gold, k), values_of(best, gold, k)
+    for metric, sample in possible.items():
+        for question, got, wanted in zip(gold.questions, reached[metric], sample, strict=True):
+            if got != wanted:
+                raise ArithmeticError(
+                    f"{row.name}, question {question.id}: {metric} is {got:g} through the "
+                    f"pipeline, and {wanted:g} is possible"
+                )
+
+
+def table(results: Mapping[str, Any], title: str) -> Table:
+    """The results as a table: means in percent with their 95% interval."""
+    result = Table(
+        title,
+        (
+            "configuration",
+            "MRecall@5",
+            "vs top-k (p)",
+            "Precision@5",
+            "balance@5",
+            "MRecall@10",
+            "Precision@10",
+            "pairs",
+            "searches",
+            "s",
+            "degraded",
+        ),
+    )
+    for name, row in results["rows"].items():
+        cost = row["at"]["5"]
+        result.add(
+            name,
+            _percent(row["metrics"]["mrecall@5"]),
+            _against(row["against_baseline"]["mrecall@5"]) if name != BASELINE else "",
+            _percent(row["metrics"]["precision@5"]),
+            " / ".join(str(count) for count in cost["balance"].values()),
+            _percent(row["metrics"]["mrecall@10"]),
+            _percent(row["metrics"]["precision@10"]),
+            f"{cost['judged_pairs']:.1f}",
+            f"{cost['searches']:.1f}",
+            f"{cost['seconds_p50']:.3f}",
+            str(sum(each["degradations"] for each in row["at"].values())),
+        )
+    return result
+
+
+def _differences(values: Values, base: Values, seed: int) -> dict[str, Any]:
+    return {
+        metric: paired_difference(sample, base[metric], seed=seed).to_dict()
+        for metric, sample in values.items()
+    }
+
+
+def _cost(outcomes: Sequence[Outcome], gold: GoldSet, k: int) -> dict[str, Any]:
+    balance: Counter[str] = Counter()
+    sure = right = 0
+    for outcome, question in zip(outcomes, gold.questions, strict=True):
+        balance.update(balance_at_k(outcome.ranking, question.gold, k))
+        if outcome.complete:
+            sure += 1
+            right += mrecall_at_k(outcome.ranking, question.gold, k) == 1.0
+    seconds = [outcome.seconds for outcome in outcomes]
+    judged = any(outcome.complete is not None for outcome in outcomes)
+    return {
+        "balance": dict(balance),
+        "judged_pairs": statistics.fmean(each.judged_pairs for each in outcomes),
+        "searches": statistics.fmean(each.searches for each in outcomes),
+        "seconds_mean": round(statistics.fmean(seconds), 6),
+        "seconds_p50": round(statistics.median(seconds), 6),
+        "degradations": sum(len(each.degradations) for each in outcomes),
+        "said_covered": sure if judged else None,
+        "said_covered_rightly": right if judged else None,
+    }
+
+
+def _statement(values: Mapping[str, Values], seed: int) -> str:
+    """How the guarded pipeline compares with the best of the others, ceilings apart."""
+    if GUARDED not in values:
+        return "The guarded pipeline was not run."
+    rivals = [name for name in values if name != GUARDED and not name.startswith("perfect")]
+    parts = []
+    for metric, label in (("mrecall@5", "MRecall@5"), ("precision@5", "Precision@5")):
+        own = values[GUARDED][metric]
+        best = max(rivals, key=lambda name: sum(values[name][metric]))
+        difference = paired_difference(own, values[best][metric], seed=seed)
+        bounds = difference.interval
+        parts.append(
+            f"{label}: guarded {_mean(own):.1f}, best of the rows without the guard "
+            f"{_mean(values[best][metric]):.1f} ({best}); difference {100 * bounds.mean:+.1f} "
+            f"[{100 * bounds.low:+.1f}, {100 * bounds.high:+.1f}], p = {difference.p:.4f}."
+        )
+    return " ".join(parts)
+
+
+def _mean(sample: Sequence[float]) -> float:
+    return 100 * statistics.fmean(sample)
+
+
+def _percent(bounds: Mapping[str, float]) -> str:
+    return f"{100 * bounds['mean']:.1f} [{100 * bounds['low']:.1f}, {100 * bounds['high']:.1f}]"
+
+
+def _against(bounds: Mapping[str, float]) -> str:
+    return f"{100 * bounds['mean']:+.1f} ({bounds['p']:.4f})"

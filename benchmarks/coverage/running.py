@@ -1,0 +1,105 @@
+"""Every row on every question, question by question, from where an earlier run stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.core.cells import Cell, Outcome
+from benchmarks.core.gold import GoldQuestion, GoldSet
+from benchmarks.core.results import source_fingerprint
+from benchmarks.coverage.configurations import Configuration
+from benchmarks.coverage.perfect import PerfectJudge
+from perspective_rag import Passage, Perspective, PerspectivePipeline, RetrievalResult, run
+from perspective_rag.protocols import Embedder, Judge, Store
+
+CUTS = (5, 10)
+"""The k that each row is run with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row at one k: its pipeline, the outcomes known, and the questions still to be asked."""
+
+    row: Configuration
+    k: int
+    pipeline: PerspectivePipeline
+    cell: Cell
+    waiting: list[GoldQuestion]
+
+
+def jobs(
+    rows: Sequence[Configuration],
+    gold: GoldSet,
+    store: Store,
+    embedder: Embedder,
+    judge: Judge | None,
+    *,
+    embedder_name: str,
+    judge_identity: dict[str, Any] | None,
+    folder: Path,
+    strict: bool,
+) -> list[Job]:
+    """All that is to be done; outcomes in ``folder`` of the same code, data and models are done."""
+    perfect = PerfectJudge(gold.questions)
+    source = source_fingerprint()
+    result = []
+    for row in rows:
+        pipeline = row.pipeline(store, embedder, judge, perfect)
+        for k in CUTS:
+            key = {
+                "row": row.to_dict(),
+                "k": k,
+                "strict": strict,
+                "data": gold.fingerprint,
+                "embedder": embedder_name,
+                "judge": judge_identity if row.kind in ("judged", "guarded") else None,
+                "source": source,
+            }
+            cell = Cell(folder, f"{row.name}-{k}", key)
+            waiting = [each for each in gold.questions if each.id not in cell.outcomes]
+            result.append(Job(row, k, pipeline, cell, waiting))
+    return result
+
+
+def warm_up(work: Sequence[Job]) -> None:
+    """Loads the models that the work will use, so that no question pays for it."""
+    for job in work:
+        if not job.waiting:
+            continue
+        pipeline = job.pipeline
+        if pipeline.embedder is not None:
+            pipeline.embedder.embed_queries(["a text to warm up with"])
+        if pipeline.judge is not None and job.row.kind != "ceiling":
+            side = Perspective("warm-up", "This is a text.")
+            run(pipeline.judge.judge([side], [Passage("warm-up", "This is a text.")]))
+            return
+
+
+def perform(work: Sequence[Job], *, strict: bool) -> Iterator[Job]:
+    """Asks what is waiting, yielding the job after each question; each outcome is on disk by then."""
+    for job in work:
+        while job.waiting:
+            question = job.waiting[0]
+            started = time.perf_counter()
+            result = job.pipeline.retrieve(question.question, k=job.k, strict=strict)
+            job.cell.add(_outcome(question, result, time.perf_counter() - started))
+            del job.waiting[0]
+            yield job
+
+
+def _outcome(question: GoldQuestion, result: RetrievalResult, seconds: float) -> Outcome:
+    trace = result.trace
+    return Outcome(
+        question=question.id,
+        ranking=tuple(passage.id for passage in result.passages),
+        seconds=round(seconds, 6),
+        stages={stage: round(value, 6) for stage, value in trace.seconds.items()},
+        searches=trace.calls.get("search", 0),
+        judged_pairs=trace.counts.get("judged_pairs", 0),
+        complete=result.coverage.complete if result.coverage is not None else None,
+        degradations=tuple(f"{each.stage}: {each.message}" for each in trace.degradations),
+    )

@@ -1,0 +1,85 @@
+"""What constructors and calls accept, and the parts of a pipeline made of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import Runnable
+
+from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
+from perspective_rag import (
+    ConfigError,
+    CrossEncoderJudge,
+    LLMExtractor,
+    PipelineOptions,
+    RuleExtractor,
+)
+from perspective_rag.errors import unknown_name
+from perspective_rag.options import ALIASES, OPTION_NAMES
+from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
+
+AnyEmbeddings = Embeddings | Embedder
+AnyLLM = Runnable[Any, Any] | LLM
+AnyJudge = Judge | Literal["default"]
+
+_LOCK = threading.Lock()
+
+
+def check_names(given: Iterable[str], own: Collection[str]) -> None:
+    """Raises ConfigError, with a suggestion, for a name neither in ``own`` nor of an option."""
+    known = {*own, *OPTION_NAMES, *ALIASES}
+    for name in given:
+        if name not in known:
+            raise unknown_name(name, known, "argument")
+
+
+def split_options(
+    given: Mapping[str, Any], fields: Collection[str]
+) -> tuple[dict[str, Any], PipelineOptions]:
+    """Constructor arguments for ``fields``, and the options, given one by one or as ``options=``.
+
+    One given by its own name takes the place of the one in ``options``. Raises ConfigError for
+    unknown names.
+    """
+    check_names(given, fields)
+    options = given.get("options") or {}
+    if not isinstance(options, PipelineOptions):
+        if not isinstance(options, Mapping):
+            raise ConfigError(f"options must be PipelineOptions or a mapping, got {options!r}")
+        options = PipelineOptions.from_dict(options)
+    named = {name for name in given if name in OPTION_NAMES or name in ALIASES}
+    rest = {name: value for name, value in given.items() if name not in {*named, "options"}}
+    return rest, options.override(**{name: given[name] for name in named})
+
+
+def embedder_of(embeddings: AnyEmbeddings | None) -> Embedder | None:
+    """LangChain's embeddings, or the library's, as an Embedder."""
+    return LangChainEmbedder(embeddings) if isinstance(embeddings, Embeddings) else embeddings
+
+
+def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor | None:
+    """The given extractor, else one that asks ``llm`` and falls back on rules, else None."""
+    if extractor is not None or llm is None:
+        return extractor
+    model = LangChainLLM(llm) if isinstance(llm, Runnable) else llm
+    return LLMExtractor(model, fallback=RuleExtractor())
+
+
+def judge_of(judge: AnyJudge | None) -> Judge | None:
+    """The given judge, or for "default" the one that comes with perspective_rag."""
+    return _default_judge() if judge == "default" else judge
+
+
+def _default_judge() -> Judge:
+    # One for the whole process: every configured copy of a retriever shares the loaded model.
+    with _LOCK:
+        return _cross_encoder()
+
+
+@cache
+def _cross_encoder() -> Judge:
+    return CrossEncoderJudge()

@@ -1,0 +1,103 @@
+"""The choice among documents that another retriever found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict
+
+from langchain_perspective_rag.arguments import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    embedder_of,
+    extractor_of,
+    judge_of,
+    split_options,
+)
+from langchain_perspective_rag.documents import documents_of, passage_of
+from langchain_perspective_rag.tracing import children_of
+from perspective_rag import Hit, PerspectivePipeline, PipelineOptions
+from perspective_rag.protocols import Extractor
+from perspective_rag.types import Vector
+
+
+class PerspectiveCompressor(BaseDocumentCompressor):
+    """Keeps the k documents that together cover the perspectives of the question.
+
+    For ``ContextualCompressionRetriever(base_compressor=PerspectiveCompressor(k=5),
+    base_retriever=...)``. Nothing is searched: the order of the documents counts as their
+    relevance, unless ``embeddings`` are given (then the cosine to the question does). Documents
+    come back as copies with their scores, never fewer than k where so many different ones were
+    given. Options are those of ``perspective_rag.PipelineOptions``.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    embeddings: AnyEmbeddings | None = None
+    """Orders the documents by cosine, and makes ``relevance_weight`` below 1 possible."""
+    judge: AnyJudge | None = "default"
+    """Says which document supports which perspective; "default": the library's own, None: none."""
+    extractor: Extractor | None = None
+    """Finds the perspectives of a question; by default with ``llm`` where given, else by rules."""
+    llm: AnyLLM | None = None
+    """A chat model or LLM that writes the perspectives; rules take over when it fails."""
+    k: int = 5
+    """Documents kept."""
+    options: PipelineOptions = PipelineOptions()
+    """All other options; ``k`` above comes before the one in here."""
+
+    def __init__(self, **given: Any) -> None:
+        rest, options = split_options(given, type(self).model_fields)
+        super().__init__(**rest, **{"options": options, "k": options.k})
+        self._pipeline([])  # raises here, not at the first question
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> list[Document]:
+        """Copies of the chosen documents, best first."""
+        if not documents:
+            return []
+        with children_of(callbacks):
+            return documents_of(self._pipeline(documents).retrieve(query))
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
+    ) -> list[Document]:
+        """The same, without blocking the event loop."""
+        if not documents:
+            return []
+        with children_of(callbacks):
+            return documents_of(await self._pipeline(documents).aretrieve(query))
+
+    def _pipeline(self, documents: Sequence[Document]) -> PerspectivePipeline:
+        return PerspectivePipeline(
+            _Given(documents),
+            embedder=embedder_of(self.embeddings),
+            judge=judge_of(self.judge),
+            extractor=extractor_of(self.extractor, self.llm),
+            # The question alone finds all that there is, and searching again would find no more.
+            options=self.options.override(
+                k=self.k, fetch_k=max(len(documents), 1), max_queries=1, guard_searches=0
+            ),
+        )
+
+
+class _Given:
+    """A store of the given documents, which every search returns in their order."""
+
+    takes_vector = False
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._hits = [Hit(passage_of(document)) for document in documents]
+
+    def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
+        return self._hits[:k]
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> list[Hit]:
+        return self._hits[:k]

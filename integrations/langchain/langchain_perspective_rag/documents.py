@@ -1,0 +1,53 @@
+"""Documents to passages, and results back to documents."""
+
+from __future__ import annotations
+
+from langchain_core.documents import Document
+from perspective_rag.dedup import passage_key
+
+from perspective_rag import Candidate, Passage, RetrievalResult
+
+SCORE_KEY = "relevance_score"
+REPORT_KEY = "perspective_rag"
+
+
+def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
+    """A document as a passage; ``id_key`` is the metadata key of a store that keeps its ids there.
+
+    A document without an id gets the key by which duplicates are found.
+    """
+    given = document.id
+    if given is None and id_key is not None:
+        given = document.metadata.get(id_key)
+    text, metadata = document.page_content, document.metadata
+    name = str(given) if given is not None else passage_key(Passage("", text, metadata))
+    return Passage(name, text, metadata, source=document)
+
+
+def documents_of(result: RetrievalResult) -> list[Document]:
+    """Copies of the documents that were found, best first, each with its scores.
+
+    ``metadata["relevance_score"]`` is the final score, higher is better.
+    ``metadata["perspective_rag"]`` holds ``scores`` (of every stage), ``support`` (perspective id
+    to probability), ``supports`` (the ids of the perspectives that count as supported) and
+    ``found_by`` (the queries that found it).
+    """
+    threshold = result.coverage.threshold if result.coverage else None
+    return [_annotated(candidate, threshold) for candidate in result.candidates]
+
+
+def _annotated(candidate: Candidate, threshold: float | None) -> Document:
+    document: Document = candidate.passage.source.model_copy(deep=True)
+    supports = [
+        perspective
+        for perspective, probability in candidate.support.items()
+        if threshold is not None and probability >= threshold
+    ]
+    document.metadata[SCORE_KEY] = float(candidate.score)
+    document.metadata[REPORT_KEY] = {
+        "scores": dict(candidate.scores),
+        "support": dict(candidate.support),
+        "supports": supports,
+        "found_by": list(candidate.found_by),
+    }
+    return document

@@ -1,0 +1,260 @@
+"""The retriever that takes the place of ``vectorstore.as_retriever()``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+    adispatch_custom_event,
+    dispatch_custom_event,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from pydantic import ConfigDict, Field
+from typing_extensions import Self
+
+from langchain_perspective_rag.arguments import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    check_names,
+    embedder_of,
+    extractor_of,
+    judge_of,
+    split_options,
+)
+from langchain_perspective_rag.documents import documents_of
+from langchain_perspective_rag.store import LangChainStore, RetrieverStore
+from langchain_perspective_rag.tracing import children_of
+from perspective_rag import (
+    CapabilityError,
+    ConfigError,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    RetrievalResult,
+)
+from perspective_rag.protocols import Expander, Extractor
+
+EVENT = "perspective_rag"
+_CALL_NAMES = ("filter", "perspectives")
+# By search type: the search arguments of a VectorStoreRetriever that are options here, and its
+# defaults for them where ours would change what it means.
+_OPTIONS_OF = {"similarity": ("k",), "mmr": ("k", "fetch_k", "lambda_mult")}
+_DEFAULTS_OF = {"similarity": {}, "mmr": {"fetch_k": 20, "lambda_mult": 0.5}}
+
+
+class PerspectiveRetriever(BaseRetriever):
+    """Finds documents that cover every perspective of a question.
+
+        retriever = PerspectiveRetriever.wrap(vectorstore, k=6)
+        documents = retriever.invoke("Should social media be banned for children?")
+
+    Give it a ``vectorstore``, or a ``retriever`` to search by text. Every option of
+    ``perspective_rag.PipelineOptions`` (and LangChain's ``lambda_mult``, in the same direction) is
+    an argument of the constructor and, by the same name, of ``invoke``, ``ainvoke``, ``batch`` and
+    ``stream``, which take ``perspectives`` and ``filter`` too. An unknown argument raises
+    ConfigError and suggests the right name.
+
+    Documents come back as copies with their scores (see ``documents_of``); ``retrieve`` gives the
+    whole report. In a trace, searches and model calls are children tagged
+    ``perspective_rag:<stage>``, and the report is a custom event named "perspective_rag".
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    vectorstore: VectorStore | None = None
+    """The store to search by vector."""
+    retriever: Runnable[str, list[Document]] | None = None
+    """A retriever to search by text, instead of a store."""
+    embeddings: AnyEmbeddings | None = None
+    """Embeddings of the question; by default the vector store's own."""
+    judge: AnyJudge | None = "default"
+    """Says which document supports which perspective; "default": the library's own, None: none."""
+    extractor: Extractor | None = None
+    """Finds the perspectives of a question; by default with ``llm`` where given, else by rules."""
+    expander: Expander | None = None
+    """Writes the queries for the perspectives; by default the perspectives' own statements."""
+    llm: AnyLLM | None = None
+    """A chat model or LLM that writes the perspectives; rules take over when it fails."""
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Further arguments of every search."""
+    filter_keyword: str | None = None
+    """The store's name for a filter, where it cannot be seen from its signature."""
+    k: int = 5
+    """Documents returned."""
+    fetch_k: int = 50
+    """Documents fetched for each query."""
+    relevance_weight: float = 1.0
+    """In [0, 1]; 1.0 = relevance alone, lower = more diversity."""
+    options: PipelineOptions = PipelineOptions()
+    """All other options; the three above come before those in here."""
+
+    def __init__(self, **given: Any) -> None:
+        rest, options = split_options(given, type(self).model_fields)
+        named = {name: getattr(options, name) for name in ("k", "fetch_k", "relevance_weight")}
+        super().__init__(**rest, **named, **{"options": options})
+        _ = self.pipeline  # raises here, not at the first question
+
+    @classmethod
+    def wrap(cls, source: VectorStore | Runnable[str, list[Document]], **given: Any) -> Self:
+        """A retriever around a vector store or another retriever; ``given`` is for the constructor.
+
+        Of what ``as_retriever()`` made, the store is wrapped, and its search arguments, ``k``
+        included, stay in force unless others are given; with ``search_type="mmr"`` so does its
+        diversity.
+        """
+        if isinstance(source, VectorStore):
+            return cls(vectorstore=source, **given)
+        # A subclass may do more than search its store, and a score threshold is the store's to apply.
+        if type(source) is not VectorStoreRetriever or source.search_type not in _OPTIONS_OF:
+            return cls(retriever=source, **given)
+        search = {**source.search_kwargs, **given.pop("search_kwargs", {})}
+        names = [name for name in _OPTIONS_OF[source.search_type] if name in search]
+        kept = {**_DEFAULTS_OF[source.search_type], **{name: search.pop(name) for name in names}}
+        given.setdefault("options", kept)
+        return cls(vectorstore=source.vectorstore, search_kwargs=search, **given)
+
+    @property
+    def pipeline(self) -> PerspectivePipeline:
+        """The pipeline that answers; its steps can be run alone."""
+        options = self.options.override(
+            k=self.k, fetch_k=self.fetch_k, relevance_weight=self.relevance_weight
+        )
+        return PerspectivePipeline(
+            self._store(),
+            embedder=embedder_of(self._embeddings()),
+            judge=judge_of(self.judge),
+            extractor=extractor_of(self.extractor, self.llm),
+            expander=self.expander,
+            options=options,
+        )
+
+    def retrieve(
+        self,
+        question: str,
+        *,
+        perspectives: Sequence[Perspective | str] | None = None,
+        filter: Any = None,
+        **options: Any,
+    ) -> RetrievalResult:
+        """Passages, coverage and trace; ``passage.source`` is the document as the store gave it."""
+        pipeline = self._pipeline_for(filter, options)
+        return pipeline.retrieve(question, perspectives=perspectives, filter=filter, **options)
+
+    async def aretrieve(
+        self,
+        question: str,
+        *,
+        perspectives: Sequence[Perspective | str] | None = None,
+        filter: Any = None,
+        **options: Any,
+    ) -> RetrievalResult:
+        """The same as ``retrieve``, without blocking the event loop."""
+        pipeline = self._pipeline_for(filter, options)
+        return await pipeline.aretrieve(
+            question, perspectives=perspectives, filter=filter, **options
+        )
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        fetch_k: int | None = None,
+        relevance_weight: float | None = None,
+        perspectives: Sequence[Perspective | str] | None = None,
+        filter: Any = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        options = _given(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
+        with children_of(run_manager.get_child()):
+            result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        dispatch_custom_event(EVENT, _report(result), config=config)
+        return documents_of(result)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        fetch_k: int | None = None,
+        relevance_weight: float | None = None,
+        perspectives: Sequence[Perspective | str] | None = None,
+        filter: Any = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        options = _given(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
+        with children_of(run_manager.get_child()):
+            result = await self.aretrieve(
+                query, perspectives=perspectives, filter=filter, **options
+            )
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        await adispatch_custom_event(EVENT, _report(result), config=config)
+        return documents_of(result)
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        params = super()._get_ls_params(**kwargs)
+        if isinstance(self.retriever, BaseRetriever):
+            inner = self.retriever._get_ls_params()
+            return {**inner, "ls_retriever_name": params["ls_retriever_name"]}
+        if self.vectorstore is not None:
+            params["ls_vector_store_provider"] = type(self.vectorstore).__name__
+        embeddings = self._embeddings()
+        if embeddings is not None:
+            params["ls_embedding_provider"] = type(embeddings).__name__
+        return params
+
+    def _pipeline_for(self, filter: Any, options: dict[str, Any]) -> PerspectivePipeline:
+        check_names(options, _CALL_NAMES)
+        pipeline = self.pipeline
+        if filter is not None and not getattr(pipeline.store, "takes_filter", True):
+            raise CapabilityError(
+                f"{type(self.retriever).__name__} takes no filter: set it on that retriever, or "
+                "pass vectorstore= instead"
+            )
+        return pipeline
+
+    def _store(self) -> LangChainStore | RetrieverStore:
+        if self.vectorstore is not None and self.retriever is None:
+            store = LangChainStore(
+                self.vectorstore,
+                filter_keyword=self.filter_keyword,
+                search_kwargs=self.search_kwargs,
+            )
+            if store.takes_vector and self._embeddings() is None:
+                raise CapabilityError(
+                    f"{type(self.vectorstore).__name__} does not say with which embeddings it was "
+                    "made: pass embeddings=, the same that the store uses"
+                )
+            return store
+        if self.retriever is not None and self.vectorstore is None:
+            return RetrieverStore(self.retriever, search_kwargs=self.search_kwargs)
+        raise ConfigError("pass either vectorstore= or retriever=")
+
+    def _embeddings(self) -> AnyEmbeddings | None:
+        if self.embeddings is not None or self.vectorstore is None:
+            return self.embeddings
+        return self.vectorstore.embeddings
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _report(result: RetrievalResult) -> dict[str, Any]:
+    """The result as JSON-ready values, without the texts, which the trace shows already."""
+    report = result.to_dict()
+    report["candidates"] = [
+        {"id": each["id"], "score": each["score"], "support": each["support"]}
+        for each in report["candidates"]
+    ]
+    return report

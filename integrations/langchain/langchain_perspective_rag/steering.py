@@ -1,0 +1,78 @@
+"""Search by vector in stores that only search by text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from langchain_core.embeddings import Embeddings
+
+from perspective_rag import CapabilityError
+
+
+@dataclass(slots=True)
+class _Steer:
+    vector: list[float]
+    used: bool = False
+
+
+_STEER: ContextVar[_Steer | None] = ContextVar("langchain_perspective_rag_steer", default=None)
+
+
+class SteerableEmbeddings(Embeddings):
+    """Embeddings for a store that cannot search by vector (langchain-lancedb, Elasticsearch).
+
+    Give them to the store when it is made: ``LanceDB(embedding=SteerableEmbeddings(embeddings),
+    ...)``. They embed as ``embeddings`` do; while ``LangChainStore`` searches, the store gets the
+    vector that is meant instead of the one of the query's text, so that projection works.
+    """
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self.embeddings = embeddings
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """The wrapped embeddings' vectors."""
+        return self.embeddings.embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of the search that is under way, else the wrapped embeddings' vector."""
+        steered = _steered()
+        return self.embeddings.embed_query(text) if steered is None else steered
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """The wrapped embeddings' vectors."""
+        return await self.embeddings.aembed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """The vector of the search that is under way, else the wrapped embeddings' vector."""
+        steered = _steered()
+        return await self.embeddings.aembed_query(text) if steered is None else steered
+
+
+def _steered() -> list[float] | None:
+    steer = _STEER.get()
+    if steer is None:
+        return None
+    steer.used = True
+    return list(steer.vector)
+
+
+@contextmanager
+def steered_to(vector: list[float]) -> Iterator[None]:
+    """Searches inside find the neighbours of ``vector``.
+
+    Raises CapabilityError when the store never asked for it, and so found something else.
+    """
+    steer = _Steer(vector)
+    token = _STEER.set(steer)
+    try:
+        yield
+    finally:
+        _STEER.reset(token)
+    if not steer.used:
+        raise CapabilityError(
+            "the store did not embed the query with its SteerableEmbeddings (it caches, or embeds "
+            "elsewhere): give the store plain embeddings and search with projection='none'"
+        )

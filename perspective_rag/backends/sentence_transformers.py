@@ -1,0 +1,96 @@
+"""Any model of the sentence-transformers library as an embedder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perspective_rag.errors import MissingDependency
+from perspective_rag.types import Matrix
+
+_ENDS = 1 << 20
+
+
+class SentenceTransformerEmbedder:
+    """Unit embeddings by a sentence-transformers model, from a Hugging Face id or a folder.
+
+    ``query_prompt`` is put before queries; without one the model's own prompts for queries and
+    documents are used. The model is loaded at first use. A blank text has a row of zeros. Raises
+    MissingDependency without the library.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        query_prompt: str | None = None,
+        device: str | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        self._source = os.fspath(model)
+        self._query_prompt = query_prompt
+        self._device = device
+        self._batch_size = batch_size
+        # The tokenizers of transformers fail ("Already borrowed") when threads share them.
+        self._lock = threading.Lock()
+        self._model: Any = None
+
+    @cached_property
+    def name(self) -> str:
+        """The model's id; for a folder, its name and a hash of the ends of its files."""
+        folder = Path(self._source)
+        if not folder.is_dir():
+            return self._source
+        digest = hashlib.sha256()
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            size = path.stat().st_size
+            digest.update(f"{path.relative_to(folder).as_posix()} {size}\n".encode())
+            with path.open("rb") as stream:
+                digest.update(stream.read(_ENDS))
+                stream.seek(max(0, size - _ENDS))
+                digest.update(stream.read(_ENDS))
+        return f"{folder.resolve().name}@{digest.hexdigest()[:12]}"
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """One unit row for each text, shape (n, d), float32."""
+        if self._query_prompt is not None:
+            return self._rows("encode", texts, prompt=self._query_prompt)
+        return self._rows("encode_query", texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One unit row for each text, shape (n, d), float32."""
+        return self._rows("encode_document", texts)
+
+    def _rows(self, method: str, texts: Sequence[str], **options: Any) -> Matrix:
+        if not texts:
+            return self._rows(method, [""], **options)[:0]
+        with self._lock:
+            if self._model is None:
+                self._model = self._loaded()
+            found = getattr(self._model, method)(
+                list(texts),
+                batch_size=self._batch_size,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+                **options,
+            )
+        rows: Matrix = np.array(found, dtype=np.float32)
+        rows[[i for i, text in enumerate(texts) if not text.strip()]] = 0.0
+        return rows
+
+    def _loaded(self) -> Any:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingDependency(
+                "sentence-transformers", f"embedding texts with {self._source!r}"
+            ) from error
+        return SentenceTransformer(self._source, device=self._device)

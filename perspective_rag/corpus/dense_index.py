@@ -1,0 +1,241 @@
+"""The embeddings of a corpus in a folder: built once, resumed when cut off, memory-mapped."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from perspective_rag.corpus.loading import Corpus
+from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.protocols import Embedder
+from perspective_rag.types import Matrix, Passage
+from perspective_rag.vectors import as_matrix
+
+WINDOW = 2048
+"""Rows after which progress is kept; within them, texts are embedded in order of length."""
+
+_FORMAT = 1
+_REMEDY = "pass another folder, or delete this one to build the index anew"
+
+Progress = Callable[[int, int], None]
+"""Called with the rows embedded so far and the rows in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    fingerprint: str
+    model_name: str
+    rows: int
+    dimensions: int
+    dtype: str
+    done: int
+    library_version: str
+    format: int = _FORMAT
+
+
+def build_dense_index(
+    corpus: Corpus | Sequence[Passage],
+    embedder: Embedder,
+    folder: str | os.PathLike[str] | None,
+    *,
+    model_name: str,
+    batch: int = 64,
+    dtype: Literal["float16", "float32"] = "float16",
+    on_progress: Progress | None = None,
+) -> Matrix:
+    """The embeddings of the passages' texts, shape (n, d), memory-mapped read-only from ``folder``.
+
+    What the folder already holds is not embedded again; a build that was killed loses at most 2,048
+    rows. Without a folder the embeddings are made anew and stay in memory. Raises CorpusError when
+    the folder holds the index of another corpus or model, is damaged, or is being built by another
+    process, and ConfigError for embeddings that cannot be used.
+    """
+    if batch < 1:
+        raise ConfigError(f"batch must be at least 1, got {batch}")
+    if dtype not in ("float16", "float32"):
+        raise ConfigError(f"dtype must be 'float16' or 'float32', got {dtype!r}")
+    corpus = corpus if isinstance(corpus, Corpus) else Corpus(list(corpus))
+    if not corpus.passages:
+        raise CorpusError("there are no passages to index")
+    work = _Work(corpus.passages, embedder, batch, on_progress)
+    if folder is None:
+        return np.concatenate([block for _, block in work.blocks(0, dtype)])
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    with _only_builder(target):
+        manifest = _matching_manifest(target, corpus.fingerprint, model_name)
+        if manifest is None:
+            blocks = work.blocks(0, dtype)
+        else:
+            blocks = work.blocks(manifest.done, manifest.dtype, manifest.dimensions)
+        rows = None
+        for start, block in blocks:
+            if manifest is None:
+                manifest = _created(target, corpus, model_name, block)
+            if rows is None:
+                rows = _rows(target, manifest, "r+")
+            stop = start + len(block)
+            rows[start:stop] = block
+            rows.flush()  # the rows are on disk before the manifest says so
+            manifest = replace(manifest, done=stop)
+            _write(target, manifest)
+    return open_dense_index(target, fingerprint=corpus.fingerprint, model_name=model_name)
+
+
+def open_dense_index(
+    folder: str | os.PathLike[str], *, fingerprint: str, model_name: str
+) -> Matrix:
+    """A finished index, shape (n, d), memory-mapped read-only.
+
+    Raises CorpusError when there is none, when it is unfinished or damaged, or belongs to another
+    corpus or model.
+    """
+    target = Path(folder)
+    manifest = _matching_manifest(target, fingerprint, model_name)
+    if manifest is None:
+        raise CorpusError(f"{target} holds no index; build it with build_dense_index")
+    if manifest.done < manifest.rows:
+        raise CorpusError(
+            f"{target} holds {manifest.done:,} of {manifest.rows:,} rows;"
+            " build_dense_index goes on from there"
+        )
+    rows: Matrix = _rows(target, manifest, "r")
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is to be embedded, and how."""
+
+    passages: Sequence[Passage]
+    embedder: Embedder
+    batch: int
+    on_progress: Progress | None
+
+    def blocks(
+        self, done: int, dtype: str, dimensions: int | None = None
+    ) -> Iterator[tuple[int, Matrix]]:
+        """Windows of rows from row ``done`` on, each with the row it starts at."""
+        total = len(self.passages)
+        for start in range(done, total, WINDOW):
+            stop = min(start + WINDOW, total)
+            # Texts of similar length share a batch, so that little of it is padding.
+            order = sorted(range(start, stop), key=lambda i: len(self.passages[i].text))
+            parts = []
+            for first in range(0, len(order), self.batch):
+                texts = [self.passages[i].text for i in order[first : first + self.batch]]
+                parts.append(self._embedded(texts, dtype, dimensions))
+                dimensions = parts[0].shape[1]
+                if self.on_progress is not None:
+                    self.on_progress(start + first + len(texts), total)
+            block = np.concatenate(parts)
+            block[np.array(order) - start] = block.copy()
+            yield start, block
+
+    def _embedded(self, texts: list[str], dtype: str, dimensions: int | None) -> Matrix:
+        found = as_matrix(
+            self.embedder.embed_passages(texts), "passage embeddings", columns=dimensions
+        )
+        if len(found) != len(texts):
+            raise ConfigError(f"the embedder gave {len(found)} rows for {len(texts)} texts")
+        with np.errstate(over="ignore"):
+            stored: Matrix = found.astype(dtype)
+        if not np.isfinite(stored).all():
+            raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
+        return stored
+
+
+def _created(folder: Path, corpus: Corpus, model_name: str, block: Matrix) -> _Manifest:
+    manifest = _Manifest(
+        fingerprint=corpus.fingerprint,
+        model_name=model_name,
+        rows=len(corpus),
+        dimensions=block.shape[1],
+        dtype=block.dtype.name,
+        done=0,
+        library_version=_library_version(),
+    )
+    np.lib.format.open_memmap(
+        _data(folder), "w+", dtype=block.dtype, shape=(manifest.rows, manifest.dimensions)
+    ).flush()
+    _write(folder, manifest)
+    return manifest
+
+
+def _matching_manifest(folder: Path, fingerprint: str, model_name: str) -> _Manifest | None:
+    path = folder / "manifest.json"
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if values["format"] != _FORMAT:
+            raise CorpusError(f"{path} has format {values['format']}, not {_FORMAT}: {_REMEDY}")
+        manifest = _Manifest(**values)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise CorpusError(f"{path} cannot be read ({error}): {_REMEDY}") from error
+    for name, found, wanted in (
+        ("model", manifest.model_name, model_name),
+        ("corpus", manifest.fingerprint, fingerprint),
+    ):
+        if found != wanted:
+            raise CorpusError(
+                f"{folder} was made from another {name} ({found!r}, not {wanted!r}): {_REMEDY}"
+            )
+    return manifest
+
+
+def _rows(folder: Path, manifest: _Manifest, mode: Literal["r", "r+"]) -> Any:
+    try:
+        rows = np.lib.format.open_memmap(_data(folder), mode)
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"{_data(folder)} cannot be read ({error}): {_REMEDY}") from error
+    expected = (manifest.rows, manifest.dimensions), manifest.dtype
+    if (rows.shape, rows.dtype.name) != expected:
+        raise CorpusError(
+            f"{_data(folder)} has {rows.shape} {rows.dtype},"
+            f" not {expected} as its manifest says: {_REMEDY}"
+        )
+    return rows
+
+
+def _data(folder: Path) -> Path:
+    return folder / "embeddings.npy"
+
+
+def _write(folder: Path, manifest: _Manifest) -> None:
+    new = folder / "manifest.json.new"
+    with new.open("w", encoding="utf-8") as stream:
+        json.dump(asdict(manifest), stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(new, folder / "manifest.json")
+
+
+@contextmanager
+def _only_builder(folder: Path) -> Iterator[None]:
+    """Keeps a second process out; the lock goes with the process, however it ends."""
+    with (folder / "lock").open("ab") as stream:
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise CorpusError(f"another process is building the index in {folder}") from error
+        yield
+
+
+def _library_version() -> str:
+    try:
+        return metadata.version("perspective-rag")
+    except metadata.PackageNotFoundError:
+        return "unknown"

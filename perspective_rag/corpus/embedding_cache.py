@@ -1,0 +1,229 @@
+"""An embedder that remembers: in memory, and in a file where one is given."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.protocols import Embedder
+from perspective_rag.types import Matrix
+from perspective_rag.vectors import as_matrix
+
+_log = logging.getLogger(__name__)
+
+_Row = NDArray[np.float32]
+
+
+class CachedEmbedder:
+    """An embedder around another: the same text is embedded once.
+
+    Passages are kept in memory (the last ``max_passages``) and, with a ``path``, in an SQLite file
+    that several threads and processes may share; queries in memory only (the last ``max_queries``).
+    Rows are float32. An embedder's error is passed on and never kept; a file that fails later is
+    logged and done without. Raises CorpusError when the file is not such a cache or was made by
+    another model.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        path: str | os.PathLike[str] | None = None,
+        model_name: str = "",
+        *,
+        max_passages: int = 50_000,
+        max_queries: int = 1_000,
+    ) -> None:
+        if path is not None and not model_name:
+            raise ConfigError("a cache on disk needs the model_name it belongs to")
+        self.name = model_name
+        self._embedder = embedder
+        self._file = _File(Path(path), model_name) if path is not None else None
+        self._passages = _Recent(max_passages)
+        self._queries = _Recent(max_queries)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        return self._rows(texts, self._embedder.embed_passages, self._passages, self._file)
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        return self._rows(texts, self._embedder.embed_queries, self._queries, None)
+
+    def close(self) -> None:
+        """Closes the file; the embedder goes on in memory."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> CachedEmbedder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _rows(
+        self,
+        texts: Sequence[str],
+        embed: Callable[[Sequence[str]], Matrix],
+        recent: _Recent,
+        file: _File | None,
+    ) -> Matrix:
+        if not texts:
+            return as_matrix(embed(texts), "embeddings").astype(np.float32)
+        by_key = {_key(text): text for text in texts}
+        found = recent.get(by_key)
+        missing = [key for key in by_key if key not in found]
+        if missing and file is not None:
+            stored = file.get(missing)
+            recent.put(stored)
+            found.update(stored)
+            missing = [key for key in missing if key not in stored]
+        if missing:
+            rows = as_matrix(embed([by_key[key] for key in missing]), "embeddings")
+            if len(rows) != len(missing):
+                raise ConfigError(f"the embedder gave {len(rows)} rows for {len(missing)} texts")
+            new = dict(zip(missing, rows.astype(np.float32), strict=True))
+            if file is not None:
+                file.put(new)
+            recent.put(new)
+            found.update(new)
+        sizes = {row.size for row in found.values()}
+        if len(sizes) > 1:
+            raise CorpusError(
+                f"the cache of {self.name!r} holds rows of other dimensions than the embedder gives"
+                f" ({sorted(sizes)}): pass another path or delete the file"
+            )
+        result: Matrix = np.stack([found[_key(text)] for text in texts])
+        return result
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class _Recent:
+    """The rows used last, at most ``size`` of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._rows: OrderedDict[bytes, _Row] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, _Row]:
+        with self._lock:
+            found = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in found:
+                self._rows.move_to_end(key)
+            return found
+
+    def put(self, rows: Mapping[bytes, _Row]) -> None:
+        with self._lock:
+            for key, row in rows.items():
+                # A copy, because a row of a batch would keep the whole batch alive.
+                self._rows[key] = row.copy()
+                self._rows.move_to_end(key)
+            while len(self._rows) > self._size:
+                self._rows.popitem(last=False)
+
+
+class _File:
+    """Rows in an SQLite file, by the hash of their text."""
+
+    def __init__(self, path: Path, model_name: str) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=30, check_same_thread=False, isolation_level=None
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise CorpusError(
+                f"{path} cannot be opened as a cache of embeddings: {error}"
+            ) from error
+        try:
+            made_by = self._prepared(model_name)
+        except sqlite3.Error as error:
+            self.close()
+            raise CorpusError(
+                f"{path} is not a cache of embeddings ({error}): pass another path or delete it"
+            ) from error
+        if made_by != model_name:
+            self.close()
+            raise CorpusError(
+                f"{path} was made by the model {made_by!r}, not {model_name!r}:"
+                " pass another path or delete it"
+            )
+
+    def _prepared(self, model_name: str) -> str:
+        run = self._connection.execute
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=NORMAL")
+        # One transaction, so that of two processes that start at once one names the model.
+        run("BEGIN IMMEDIATE")
+        run("CREATE TABLE IF NOT EXISTS model (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT)")
+        run("CREATE TABLE IF NOT EXISTS embeddings (text BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
+        run("INSERT OR IGNORE INTO model VALUES (1, ?)", (model_name,))
+        (name,) = run("SELECT name FROM model").fetchone()
+        run("COMMIT")
+        return str(name)
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, _Row]:
+        found: dict[bytes, _Row] = {}
+        try:
+            with self._lock:
+                for some in _chunks(keys, 500):
+                    marks = ",".join("?" * len(some))
+                    query = f"SELECT text, row FROM embeddings WHERE text IN ({marks})"
+                    for text, row in self._connection.execute(query, some):
+                        found[text] = np.frombuffer(row, dtype="<f4").astype(np.float32)
+        except (sqlite3.Error, ValueError) as error:
+            _log.warning(
+                "%s could not be read, its texts are embedded again: %s", self._path, error
+            )
+        return found
+
+    def put(self, rows: Mapping[bytes, _Row]) -> None:
+        values = [(text, row.astype("<f4").tobytes()) for text, row in rows.items()]
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO embeddings VALUES (?, ?)", values
+                )
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                _log.warning("%d embeddings are not kept in %s: %s", len(values), self._path, error)
+                if self._connection_is_usable():
+                    self._connection.rollback()
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _connection_is_usable(self) -> bool:
+        try:
+            return self._connection.in_transaction
+        except sqlite3.Error:
+            return False
+
+
+def _chunks(keys: Sequence[bytes], size: int) -> Iterator[list[bytes]]:
+    for start in range(0, len(keys), size):
+        yield list(keys[start : start + size])

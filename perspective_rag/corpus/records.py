@@ -1,0 +1,179 @@
+"""JSON lines and CSV as a stream of records; what cannot be used is reported."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+TEXT_FIELDS = ("text", "contents", "body", "passage", "document")
+ID_FIELDS = ("id", "_id", "docid")
+DELIMITERS = ",;\t|"
+
+Report = Callable[[int, str], None]
+"""Called with a line number (0: the file as a whole) and what is wrong there."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A text and what is known about it; ``id`` is None where the file gives none."""
+
+    text: str
+    line: int = 0
+    id: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def jsonl_records(path: Path, report: Report) -> Iterator[Record]:
+    """One record for each line that holds a JSON object with a text; ``.gz`` is unpacked."""
+    for number, line in _lines(path, report):
+        if not line.strip():
+            continue
+        if _SURROGATE.search(line):
+            report(number, "not valid UTF-8")
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            report(number, f"not valid JSON: {error}")
+            continue
+        if not isinstance(values, dict):
+            report(number, f"expected a JSON object, got {type(values).__name__}")
+            continue
+        record = _record(values, number, report)
+        if record is not None:
+            yield record
+
+
+def csv_records(path: Path, report: Report) -> Iterator[Record]:
+    """One record for each row under the header, whose delimiter is found by trying."""
+    lines = (line for _, line in _lines(path, report, newline=""))
+    first = next((line for line in lines if line.strip()), None)
+    if first is None:
+        return
+    delimiter = _delimiter(first)
+    header = _fields(first, delimiter)
+    if not any(name.strip().lower() in TEXT_FIELDS for name in header):
+        report(1, f"no column named {', '.join(TEXT_FIELDS)}; columns: {', '.join(header)}")
+        return
+    # The limit is a setting of the whole process; the default of 131,072 is below a long document.
+    csv.field_size_limit(2**31 - 1)
+    # Strict, so that a quote that is never closed is an error and not a text as long as the file.
+    rows = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
+    for number, row in _rows(rows, report):
+        if number == 1 or not row:
+            continue
+        if len(row) > len(header):
+            report(number, f"{len(row)} fields where the header has {len(header)}")
+        elif any(map(_SURROGATE.search, row)):
+            report(number, "not valid UTF-8")
+        else:
+            record = _record(dict(zip(header, row, strict=False)), number, report)
+            if record is not None:
+                yield record
+
+
+def decoded(data: bytes, report: Report, declared: str | None = None) -> str:
+    """Text from bytes in UTF-8, UTF-16 with its mark, or else the ``declared`` encoding.
+
+    Bytes that fit none of them are replaced and reported.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if declared is not None:
+            try:
+                return data.decode(declared)
+            except (LookupError, UnicodeError):
+                pass
+        line = data.count(b"\n", 0, error.start) + 1
+        report(line, "not valid UTF-8; the bytes that could not be read were replaced")
+        return data.decode("utf-8-sig", errors="replace")
+
+
+def _lines(path: Path, report: Report, newline: str = "\n") -> Iterator[tuple[int, str]]:
+    """Numbered lines as far as the file can be read; where it breaks off is reported."""
+    number = 0
+    try:
+        with _open(path, newline) as stream:
+            for number, line in enumerate(stream, start=1):
+                yield number, line
+    except (OSError, EOFError, zlib.error, UnicodeError) as error:
+        report(number + 1, f"cannot be read from here on: {error}")
+
+
+def _open(path: Path, newline: str) -> io.TextIOWrapper:
+    opened = gzip.GzipFile(path) if path.suffix.lower() == ".gz" else io.FileIO(path)
+    stream = io.BufferedReader(cast("io.RawIOBase", opened))
+    try:
+        start = stream.peek(2)[:2]
+    except BaseException:
+        stream.close()
+        raise
+    binary = cast("IO[bytes]", stream)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return io.TextIOWrapper(binary, encoding="utf-16", newline=newline)
+    # Bytes that are not UTF-8 become lone surrogates, which are looked for line by line.
+    return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
+
+
+def _rows(reader: Any, report: Report) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the line each begins on; a row that breaks the rules of CSV is reported."""
+    while True:
+        number = reader.line_num + 1
+        try:
+            yield number, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            report(number, f"not a valid CSV row, left out to line {reader.line_num}: {error}")
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter))
+
+
+def _delimiter(header: str) -> str:
+    def fit(delimiter: str) -> tuple[bool, int]:
+        names = _fields(header, delimiter)
+        return any(name.strip().lower() in TEXT_FIELDS for name in names), len(names)
+
+    return max(DELIMITERS, key=fit)
+
+
+def _record(values: dict[str, Any], line: int, report: Report) -> Record | None:
+    keys = {key.strip().lower(): key for key in reversed(values)}
+    named = [keys[name] for name in TEXT_FIELDS if name in keys]
+    texts = [key for key in named if isinstance(values[key], str) and values[key].strip()]
+    if not texts:
+        wanted = ", ".join(TEXT_FIELDS)
+        report(line, f"no text: none of {wanted} holds one; fields: {', '.join(values) or 'none'}")
+        return None
+    text: str = values[texts[0]]
+    if _SURROGATE.search(text):
+        report(line, "the text holds half a surrogate pair, which was replaced")
+        text = _SURROGATE.sub("\ufffd", text)
+    id_key = next((keys[name] for name in ID_FIELDS if name in keys), None)
+    metadata = {key: value for key, value in values.items() if key not in (texts[0], id_key)}
+    if "title" in keys and "title" not in metadata:
+        metadata["title"] = metadata.pop(keys["title"])
+    return Record(text, line, _id(values.get(id_key) if id_key else None), metadata)
+
+
+def _id(value: Any) -> str | None:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return _SURROGATE.sub("\ufffd", str(value)).strip() or None
+    return None

@@ -1,0 +1,1 @@
+"""The choice of k of n candidates: one algorithm a file."""

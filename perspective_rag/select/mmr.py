@@ -1,0 +1,146 @@
+"""Maximal marginal relevance: relevant, and unlike what was picked before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from perspective_rag.errors import ConfigError, unknown_name
+from perspective_rag.select.inputs import is_number, places, share
+from perspective_rag.types import Matrix, Selection, Vector
+from perspective_rag.vectors import as_matrix, as_vector, normalised
+
+FirstPick = Literal["criterion", "relevance"]
+
+
+def mmr(
+    relevance: ArrayLike,
+    similarity: ArrayLike,
+    k: int,
+    *,
+    relevance_weight: float,
+    first_pick: FirstPick = "criterion",
+) -> Selection:
+    """min(k, n) candidates by maximal marginal relevance, in the order picked.
+
+    Each pick maximises w Sim1(i) - (1 - w) max over picked j of Sim2(i, j), with w the
+    ``relevance_weight``; the maximum over nothing is 0, and of equal candidates the lower index wins.
+    Carbonell and Goldstein, SIGIR 1998; BERDS, Equation 1. O(k n) beyond the matrix.
+
+    ``relevance`` is Sim1, shape (n,), and ``similarity`` Sim2, shape (n, n), where row j holds the
+    similarities to candidate j; both higher is more, and on like scales (see ``scale_relevance``).
+    ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity. ``first_pick``:
+    "criterion" as in the paper; "relevance" always starts with the most relevant, the retriever's
+    first, as the BERDS code does (another pick only where w is 0). The scores of the selection are the
+    values of the criterion. Raises ConfigError for NaN, infinity, other shapes, an option out of range.
+    """
+    values = as_vector(relevance, "relevance")
+    matrix = as_matrix(similarity, "similarity", columns=values.size)
+    if len(matrix) != values.size:
+        raise ConfigError(
+            f"similarity must have shape (n, n) = ({values.size}, {values.size}) to match relevance; "
+            f"got shape {matrix.shape}"
+        )
+    return _picked(values, lambda i: matrix[i], k, relevance_weight, first_pick)
+
+
+def mmr_from_embeddings(
+    relevance: ArrayLike,
+    embeddings: ArrayLike,
+    k: int,
+    *,
+    relevance_weight: float,
+    first_pick: FirstPick = "criterion",
+) -> Selection:
+    """``mmr`` with Sim2(i, j) = cos(e_i, e_j), in O(k n d) and without the (n, n) matrix.
+
+    ``embeddings`` has shape (n, d); a zero row is similar to nothing (cosine 0). All else as ``mmr``.
+    """
+    values = as_vector(relevance, "relevance")
+    rows = as_matrix(embeddings, "embeddings")
+    if len(rows) != values.size:
+        raise ConfigError(
+            f"embeddings must have one row for each of {values.size} relevances; got shape {rows.shape}"
+        )
+    units = normalised(rows)
+    return _picked(
+        values, lambda i: np.clip(units @ units[i], -1.0, 1.0), k, relevance_weight, first_pick
+    )
+
+
+def scale_relevance(relevance: ArrayLike, *, maximum: float | None = None) -> Vector:
+    """Relevance divided by a maximum, so that Sim1 is on the scale of Sim2: shape (n,), float64.
+
+    ``maximum``: the highest score over the whole data set, as the paper says (BERDS, Appendix B.6).
+    None takes the highest of this list, as its code does; a list without a score above 0 is then returned
+    as it is. Raises ConfigError for NaN, infinity, or a maximum that is not above 0.
+    """
+    values: Vector = as_vector(relevance, "relevance").astype(np.float64)
+    if maximum is None:
+        highest = float(values.max(initial=0.0))
+    elif is_number(maximum) and 0.0 < maximum < math.inf:
+        highest = float(maximum)
+    else:
+        raise ConfigError(f"maximum must be a finite number above 0 or None, got {maximum!r}")
+    return values / highest if highest > 0.0 else values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MMR:
+    """A selector by ``mmr``; ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity.
+
+    Raises ConfigError for an option out of range.
+    """
+
+    relevance_weight: float = 0.5
+    first_pick: FirstPick = "criterion"
+
+    def __post_init__(self) -> None:
+        share(self.relevance_weight, "relevance_weight")
+        _check_first_pick(self.first_pick)
+
+    def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection:
+        """k of n candidates; ``relevance`` (n,) and ``similarity`` (n, n) as in ``mmr``."""
+        return mmr(
+            relevance,
+            similarity,
+            k,
+            relevance_weight=self.relevance_weight,
+            first_pick=self.first_pick,
+        )
+
+
+def _picked(
+    relevance: Vector,
+    similarities_to: Callable[[int], Vector],
+    k: int,
+    relevance_weight: float,
+    first_pick: FirstPick,
+) -> Selection:
+    weight = share(relevance_weight, "relevance_weight")
+    _check_first_pick(first_pick)
+    gain = weight * relevance.astype(np.float64)
+    criterion = gain.copy()
+    nearest = np.full(relevance.size, -np.inf)
+    left = np.ones(relevance.size, dtype=bool)
+    indices: list[int] = []
+    scores: list[float] = []
+    for _ in range(places(k, relevance.size)):
+        by = relevance if not indices and first_pick == "relevance" else criterion
+        pick = int(np.argmax(np.where(left, by, -np.inf)))
+        indices.append(pick)
+        scores.append(float(criterion[pick]))
+        left[pick] = False
+        nearest = np.maximum(nearest, similarities_to(pick))
+        criterion = gain - (1.0 - weight) * nearest
+    return Selection(tuple(indices), tuple(scores))
+
+
+def _check_first_pick(first_pick: str) -> None:
+    if first_pick not in get_args(FirstPick):
+        raise unknown_name(str(first_pick), get_args(FirstPick), "first_pick")

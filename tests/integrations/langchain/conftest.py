@@ -1,0 +1,202 @@
+"""A small debate with a known truth, and LangChain stores over it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import SimpleNamespace
+from uuid import NAMESPACE_URL, uuid5
+
+import pytest
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+
+from perspective_rag.testing import HashEmbedder, TableJudge
+
+QUESTION = "Should zoos be closed?"
+# The passages against share fewer words with the question: plain search finds one side only.
+TEXTS = {
+    "for-1": "zoos should be closed because cages are cruel",
+    "for-2": "zoos should be closed and the animals freed",
+    "for-3": "should zoos be closed yes they should be closed soon",
+    "for-4": "closed zoos should be turned into parks",
+    "against-1": "zoos keep rare species alive through breeding",
+    "against-2": "children learn to love animals when zoos stay open",
+    "other-1": "the zoos of the city sell ice cream",
+    "other-2": "bridges rust when nobody paints them",
+    "other-3": "trains run late in the autumn leaves",
+    "other-4": "the museum should be closed on mondays",
+}
+SIDE = {"for": "support", "against": "oppose"}
+
+
+def name_of(key: str) -> str:
+    """Ids that every store accepts (Qdrant takes UUIDs only)."""
+    return str(uuid5(NAMESPACE_URL, key))
+
+
+class WordEmbeddings(Embeddings):
+    """LangChain embeddings that know words; ``asked`` lists what was embedded."""
+
+    def __init__(self, delay=0.0):
+        self.asked: list[str] = []
+        self.delay = delay
+
+    def embed_documents(self, texts):
+        time.sleep(self.delay)
+        self.asked.extend(texts)
+        return HashEmbedder().embed_passages(texts).tolist()
+
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+
+
+class RecordingStore(InMemoryVectorStore):
+    """Keeps the keyword arguments of every search; ``delay`` makes it slow."""
+
+    def __init__(self, embedding, delay=0.0):
+        super().__init__(embedding)
+        self.calls: list[dict] = []
+        self.delay = delay
+
+    def similarity_search_by_vector(self, embedding, k=4, **kwargs):
+        self.calls.append({"embedding": embedding, "k": k, **kwargs})
+        time.sleep(self.delay)
+        return super().similarity_search_by_vector(embedding, k, **kwargs)
+
+
+class NetworkStore(VectorStore):
+    """A store at the end of a network, of a class that nobody knows; it has no async form."""
+
+    def __init__(self, embedding, delay=0.0):
+        self.inner = InMemoryVectorStore(embedding)
+        self.calls: list[dict] = []
+        self.delay = delay
+
+    @property
+    def embeddings(self):
+        return self.inner.embedding
+
+    def add_documents(self, documents, **kwargs):
+        return self.inner.add_documents(documents, **kwargs)
+
+    @classmethod
+    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
+        raise NotImplementedError
+
+    def similarity_search(self, query, k=4, **kwargs):
+        raise AssertionError("a store that can search by vector is not asked by text")
+
+    def similarity_search_by_vector(self, embedding, k=4, **kwargs):
+        self.calls.append({"embedding": embedding, "k": k, "awaited": False, **kwargs})
+        time.sleep(self.delay)
+        return self.inner.similarity_search_by_vector(embedding, k, **kwargs)
+
+
+class AsyncStore(NetworkStore):
+    """The same, with an async search that waits without blocking."""
+
+    async def asimilarity_search_by_vector(self, embedding, k=4, **kwargs):
+        self.calls.append({"embedding": embedding, "k": k, "awaited": True, **kwargs})
+        await asyncio.sleep(self.delay)
+        return self.inner.similarity_search_by_vector(embedding, k, **kwargs)
+
+
+class Recorder(BaseCallbackHandler):
+    """Every start and end of a run, as (event, name, tags, parent)."""
+
+    def __init__(self):
+        self.runs: dict = {}
+        self.ended: list = []
+        self.failed: list = []
+        self.custom: list = []
+
+    def on_retriever_start(self, serialized, query, *, run_id, parent_run_id=None, tags=None, **kw):
+        self._start("retriever", run_id, parent_run_id, tags, kw)
+
+    def on_chat_model_start(self, serialized, messages, *, run_id, parent_run_id=None, tags=None, **kw):
+        self._start("llm", run_id, parent_run_id, tags, kw)
+
+    def on_llm_start(self, serialized, prompts, *, run_id, parent_run_id=None, tags=None, **kw):
+        self._start("llm", run_id, parent_run_id, tags, kw)
+
+    def _start(self, kind, run_id, parent, tags, kw):
+        self.runs[run_id] = SimpleNamespace(
+            id=run_id, kind=kind, parent=parent, tags=tags or [], name=kw.get("name"), metadata=kw.get("metadata")
+        )
+
+    def on_retriever_end(self, documents, *, run_id, **kw):
+        self.ended.append(run_id)
+
+    def on_llm_end(self, response, *, run_id, **kw):
+        self.ended.append(run_id)
+
+    def on_retriever_error(self, error, *, run_id, **kw):
+        self.failed.append((run_id, error))
+
+    def on_custom_event(self, name, data, *, run_id, **kw):
+        self.custom.append((name, data, run_id))
+
+    def root(self):
+        (found,) = [run for run in self.runs.values() if run.parent is None]
+        return found
+
+    def children(self):
+        return [run for run in self.runs.values() if run.parent == self.root().id]
+
+
+@pytest.fixture
+def documents():
+    return [
+        Document(id=name_of(key), page_content=text, metadata={"key": key, "nested": {"tags": [key]}})
+        for key, text in TEXTS.items()
+    ]
+
+
+@pytest.fixture
+def embeddings():
+    return WordEmbeddings()
+
+
+@pytest.fixture
+def store(documents, embeddings):
+    made = RecordingStore(embeddings)
+    made.add_documents(documents)
+    embeddings.asked.clear()
+    return made
+
+
+@pytest.fixture
+def judge():
+    table = {
+        (name_of(key), side): float(key.split("-")[0] in SIDE and SIDE[key.split("-")[0]] == side)
+        for key in TEXTS
+        for side in ("support", "oppose")
+    }
+    return TableJudge(table)
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()
+
+
+@pytest.fixture
+def debate():
+    """What tests need of this module: pytest's importlib mode lets them import nothing from here."""
+    return SimpleNamespace(
+        question=QUESTION,
+        texts=TEXTS,
+        name_of=name_of,
+        WordEmbeddings=WordEmbeddings,
+        RecordingStore=RecordingStore,
+        NetworkStore=NetworkStore,
+        AsyncStore=AsyncStore,
+        Recorder=Recorder,
+        keys=lambda documents: [document.metadata["key"] for document in documents],
+    )

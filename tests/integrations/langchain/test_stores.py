@@ -1,0 +1,310 @@
+"""Vector stores: the same ranking as brute force, filters that arrive, vectors that come back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_perspective_rag import LangChainStore, PerspectiveRetriever, SteerableEmbeddings
+
+from perspective_rag import CapabilityError, Query, RetrievalError
+from perspective_rag.protocols import KeepsEmbeddings, Store
+from perspective_rag.testing import HashEmbedder
+
+PERSPECTIVE = "cages are cruel"
+
+
+class TextStore(VectorStore):
+    """Searches by text only, like langchain-lancedb."""
+
+    def __init__(self, embedding):
+        self.inner = InMemoryVectorStore(embedding)
+        self.remembered = {}
+
+    @property
+    def embeddings(self):
+        return self.inner.embedding
+
+    def add_documents(self, documents, **kwargs):
+        return self.inner.add_documents(documents)
+
+    @classmethod
+    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
+        raise NotImplementedError
+
+    def similarity_search(self, query, k=4, **kwargs):
+        return self.inner.similarity_search(query, k, **kwargs)
+
+
+class AsyncTextStore(TextStore):
+    async def asimilarity_search(self, query, k=4, **kwargs):
+        await asyncio.sleep(0)
+        return await self.inner.asimilarity_search(query, k, **kwargs)
+
+
+class CachingTextStore(TextStore):
+    """Embeds a text once and then remembers what it found."""
+
+    def similarity_search(self, query, k=4, **kwargs):
+        if query not in self.remembered:
+            self.remembered[query] = super().similarity_search(query, k, **kwargs)
+        return self.remembered[query]
+
+
+def faiss_store(embeddings, strategy="EUCLIDEAN_DISTANCE"):
+    faiss = pytest.importorskip("faiss")
+    module = pytest.importorskip("langchain_community.vectorstores.faiss")
+    docstore = pytest.importorskip("langchain_community.docstore.in_memory")
+    inner = strategy == "MAX_INNER_PRODUCT"
+    return module.FAISS(
+        embeddings,
+        faiss.IndexFlatIP(64) if inner else faiss.IndexFlatL2(64),
+        docstore.InMemoryDocstore(),
+        {},
+        distance_strategy=module.DistanceStrategy[strategy],
+    )
+
+
+def chroma_store(embeddings, space):
+    chromadb = pytest.importorskip("chromadb")
+    module = pytest.importorskip("langchain_chroma")
+    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
+    name = f"debate-{space}-{id(embeddings)}"
+    return module.Chroma(name, embeddings, client=client, collection_metadata={"hnsw:space": space})
+
+
+def qdrant_store(embeddings, distance):
+    client = pytest.importorskip("qdrant_client")
+    module = pytest.importorskip("langchain_qdrant")
+    made = client.QdrantClient(":memory:")
+    made.create_collection(
+        "debate",
+        vectors_config=client.models.VectorParams(size=64, distance=client.models.Distance[distance]),
+    )
+    kind = client.models.Distance[distance]
+    return module.QdrantVectorStore(made, "debate", embeddings, distance=kind)
+
+
+STORES = {
+    "in-memory": InMemoryVectorStore,
+    "faiss-l2": faiss_store,
+    "faiss-ip": lambda e: faiss_store(e, "MAX_INNER_PRODUCT"),
+    "chroma-l2": lambda e: chroma_store(e, "l2"),
+    "chroma-cosine": lambda e: chroma_store(e, "cosine"),
+    "qdrant-cosine": lambda e: qdrant_store(e, "COSINE"),
+    "qdrant-dot": lambda e: qdrant_store(e, "DOT"),
+    "steered-text": lambda e: TextStore(SteerableEmbeddings(e)),
+    "steered-async-text": lambda e: AsyncTextStore(SteerableEmbeddings(e)),
+}
+IN_PROCESS = {"in-memory", "faiss-l2", "faiss-ip"}
+KEEPING = IN_PROCESS | {"chroma-l2", "chroma-cosine", "qdrant-cosine", "qdrant-dot"}
+
+
+def with_perspective(question, perspectives):
+    """An expander whose queries carry the perspective without being it."""
+    return [Query(f"{question} {each.text}", each.id) for each in perspectives]
+    yield
+
+
+class Expand:
+    expand = staticmethod(with_perspective)
+
+
+@pytest.fixture
+def flat(documents):
+    return [
+        Document(id=d.id, page_content=d.page_content, metadata={"key": d.metadata["key"], "side": d.metadata["key"][:3]})
+        for d in documents
+    ]
+
+
+@pytest.fixture(params=list(STORES))
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def filled(kind, flat, embeddings):
+    store = STORES[kind](embeddings)
+    store.add_documents(flat, ids=[document.id for document in flat])
+    embeddings.asked.clear()
+    return store
+
+
+def brute_force_pap(question, texts, k):
+    """Reciprocal rank fusion of the plain and the projected ranking, straight from the formulas."""
+    rows = HashEmbedder().embed_passages(list(texts.values()))
+    plain, carried, perspective = HashEmbedder().embed_queries(
+        [question, f"{question} {PERSPECTIVE}", PERSPECTIVE]
+    )
+    unit = perspective / np.linalg.norm(perspective)
+    projected = carried - (carried @ unit) * unit
+    fused: dict[str, float] = {}
+    for vector in (plain, projected):
+        best = np.argsort(-(rows @ vector), kind="stable")[:k]
+        for rank, index in enumerate(best, start=1):
+            key = list(texts)[index]
+            fused[key] = fused.get(key, 0.0) + 1 / (60 + rank)
+    return fused
+
+
+async def test_pap_ranks_as_brute_force(filled, debate):
+    retriever = PerspectiveRetriever.wrap(
+        filled, judge=None, k=6, fetch_k=6, expander=Expand(), projection="pap"
+    )
+    asked = {"perspectives": [PERSPECTIVE]}
+    expected = brute_force_pap(debate.question, debate.texts, 6)
+    best = sorted(expected.values(), reverse=True)[:6]
+    for documents in (
+        retriever.invoke(debate.question, **asked),
+        await retriever.ainvoke(debate.question, **asked),
+    ):
+        found = {
+            d.metadata["key"]: d.metadata["perspective_rag"]["scores"]["fused"] for d in documents
+        }
+        assert list(found.values()) == pytest.approx(best)
+        assert found == pytest.approx({key: expected[key] for key in found})
+    plain = retriever.retrieve(debate.question, projection="none", **asked)
+    turned = retriever.retrieve(debate.question, **asked)
+    assert [c.scores["fused"] for c in plain.candidates] != [
+        c.scores["fused"] for c in turned.candidates
+    ] or [p.id for p in plain.passages] != [p.id for p in turned.passages], "PAP changes something"
+
+
+def test_ids_and_cosines(kind, filled, flat, embeddings, debate):
+    store = LangChainStore(filled)
+    assert isinstance(store, Store)
+    assert store.takes_vector
+    vector = np.asarray(embeddings.embed_query(debate.question))
+    hits = store.search(debate.question, vector, k=4)
+    cosines = {d.id: float(np.dot(embeddings.embed_query(d.page_content), vector)) for d in flat}
+    assert [hit.passage.id for hit in hits] == sorted(cosines, key=lambda name: -cosines[name])[:4]
+    for hit in hits:
+        expected = cosines[hit.passage.id] if kind in IN_PROCESS else None
+        assert hit.score == (None if expected is None else pytest.approx(expected, abs=1e-5))
+        assert isinstance(hit.passage.source, Document)
+
+
+def test_r8_filters_arrive(kind, filled, debate):
+    by_kind = {
+        "in-memory": lambda: lambda d: d.metadata["side"] == "aga",
+        "steered": lambda: lambda d: d.metadata["side"] == "aga",
+        "faiss": lambda: {"side": "aga"},
+        "chroma": lambda: {"side": "aga"},
+        "qdrant": qdrant_filter,
+    }
+    wanted = next(make() for name, make in by_kind.items() if kind.startswith(name))
+    retriever = PerspectiveRetriever.wrap(filled, judge=None, fetch_k=3, projection="pap", k=3)
+    found = retriever.invoke(debate.question, filter=wanted)
+    assert set(debate.keys(found)) == {"against-1", "against-2"}
+
+
+def qdrant_filter():
+    from qdrant_client import models
+
+    return models.Filter(
+        must=[models.FieldCondition(key="metadata.side", match=models.MatchValue(value="aga"))]
+    )
+
+
+def test_r7_vectors_come_back(kind, filled, embeddings, debate):
+    store = LangChainStore(filled)
+    assert isinstance(store, KeepsEmbeddings) is (kind in KEEPING)
+    if kind not in KEEPING:
+        return
+    vector = np.asarray(embeddings.embed_query(debate.question))
+    passages = [hit.passage for hit in store.search(debate.question, vector, k=5)]
+    rows = store.embeddings_of([*passages, passages[0]])
+    expected = HashEmbedder().embed_passages([p.text for p in [*passages, passages[0]]])
+    np.testing.assert_allclose(rows, expected, atol=1e-5)
+    embeddings.asked.clear()
+    PerspectiveRetriever.wrap(filled, judge=None, lambda_mult=0.5).invoke(debate.question)
+    assert not set(embeddings.asked) & set(debate.texts.values()), "no passage is embedded again"
+
+
+@pytest.mark.parametrize("kind", sorted(KEEPING))
+def test_a_passage_the_store_does_not_know_gets_no_vector(kind, filled, flat, embeddings, debate):
+    store = LangChainStore(filled)
+    vector = np.asarray(embeddings.embed_query(debate.question))
+    first, second = [hit.passage for hit in store.search(debate.question, vector, k=2)]
+    filled.delete([first.id])
+    rows = store.embeddings_of([first, second])
+    assert np.isnan(rows[0]).all()
+    np.testing.assert_allclose(rows[1], HashEmbedder().embed_passages([second.text])[0], atol=1e-5)
+
+
+def test_faiss_positions_follow_changes(flat, embeddings):
+    store = faiss_store(embeddings)
+    store.add_documents(flat, ids=[d.id for d in flat])
+    adapter = LangChainStore(store)
+    vector = np.asarray(embeddings.embed_query(flat[9].page_content))
+    adapter.search("museum", vector, k=1)
+    store.delete([flat[0].id])
+    store.add_documents([Document(id="new", page_content="bridges are painted")], ids=["new"])
+    for text, name in ((flat[9].page_content, flat[9].id), ("bridges are painted", "new")):
+        (hit,) = adapter.search(text, np.asarray(embeddings.embed_query(text)), k=1)
+        assert hit.passage.id == name
+        assert hit.score == pytest.approx(1.0, abs=1e-5)
+
+
+def test_faiss_finds_enough_behind_a_filter(embeddings):
+    store = faiss_store(embeddings)
+    store.add_documents(
+        [Document(page_content=f"zoos closed {i}", metadata={"rare": False}) for i in range(60)]
+        + [Document(page_content=f"bridges {i}", metadata={"rare": True}) for i in range(5)]
+    )
+    retriever = PerspectiveRetriever.wrap(store, judge=None, fetch_k=5, k=5)
+    found = retriever.invoke("zoos closed", filter={"rare": True})
+    assert len(found) == 5
+
+
+def test_a_store_that_searches_by_text_only(flat, embeddings, judge, debate):
+    store = TextStore(embeddings)
+    store.add_documents(flat)
+    assert not LangChainStore(store).takes_vector
+    found = PerspectiveRetriever.wrap(store, judge=judge, k=3).invoke(debate.question)
+    assert {"for", "aga"} <= {document.metadata["side"] for document in found}
+    with pytest.raises(CapabilityError, match="projection"):
+        PerspectiveRetriever.wrap(store, judge=judge, projection="pap")
+
+
+def test_a_store_that_ignores_its_embeddings_is_not_believed(flat, embeddings, debate):
+    store = CachingTextStore(SteerableEmbeddings(embeddings))
+    store.add_documents(flat)
+    retriever = PerspectiveRetriever.wrap(store, judge=None)
+    assert len(retriever.invoke(debate.question)) == 5
+    with pytest.raises(RetrievalError, match="SteerableEmbeddings"):
+        retriever.invoke(debate.question)
+
+
+class Milvus(InMemoryVectorStore):
+    """The signature, the ids and the loop-bound async client of langchain-milvus."""
+
+    seen: list
+
+    def similarity_search_by_vector(self, embedding, k=4, param=None, expr=None, timeout=None):
+        self.seen.append(expr)
+        found = super().similarity_search_by_vector(embedding, k)
+        return [
+            Document(page_content=d.page_content, metadata={"key": d.metadata["key"], "pk": d.id})
+            for d in found
+        ]
+
+    async def asimilarity_search_by_vector(self, embedding, k=4, **kwargs):
+        raise RuntimeError("Event loop is closed")
+
+
+async def test_a_store_with_names_of_its_own(flat, embeddings, debate):
+    store = Milvus(embeddings)
+    store.seen = []
+    store.add_documents(flat)
+    retriever = PerspectiveRetriever.wrap(store, judge=None, k=3)
+    result = await retriever.aretrieve(debate.question, filter='side == "aga"')
+    assert set(store.seen) == {'side == "aga"'}
+    assert {p.id for p in result.passages} <= {d.id for d in flat}
+    chosen = LangChainStore(store, filter_keyword="param")
+    chosen.search("x", np.asarray(embeddings.embed_query("zoos")), k=1, filter="something")
+    assert store.seen[-1] is None

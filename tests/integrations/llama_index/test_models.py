@@ -1,0 +1,125 @@
+"""LlamaIndex's models behind perspective_rag's protocols."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
+from llama_index.core.llms import MockLLM
+from llama_index.core.schema import QueryBundle
+from llama_index.retrievers.perspective_rag import (
+    LlamaIndexEmbedder,
+    LlamaIndexLLM,
+    LlamaIndexStore,
+    PerspectiveRetriever,
+)
+from pydantic import PrivateAttr
+
+from perspective_rag.errors import ConfigError
+from perspective_rag.protocols import LLM, Embedder, KeepsEmbeddings, Store
+from perspective_rag.testing import ScriptedLLM
+from perspective_rag.types import Prompt
+
+REPLY = '{"root": "zoos", "perspectives": [{"text": "zoos should stay"}, {"text": "zoos should go"}]}'
+
+
+class ChatModel(MockLLM):
+    """Answers from a script and remembers the messages; its async chat is its own."""
+
+    _reply: str = PrivateAttr(default=REPLY)
+    _raw: object = PrivateAttr(default=None)
+    _asked: list = PrivateAttr(default_factory=list)
+
+    @property
+    def metadata(self):
+        return LLMMetadata(model_name="chat-model")
+
+    def chat(self, messages, **kwargs):
+        self._asked.append(([(m.role.value, m.content) for m in messages], kwargs))
+        if isinstance(self._reply, Exception):
+            raise self._reply
+        return ChatResponse(message=ChatMessage(role="assistant", content=self._reply), raw=self._raw)
+
+    async def achat(self, messages, **kwargs):
+        return self.chat(messages, **kwargs)
+
+
+def test_the_adapters_fit_the_protocols(zoo):
+    assert isinstance(LlamaIndexEmbedder(zoo.HashEmbedding()), Embedder)
+    assert isinstance(LlamaIndexStore(zoo.index()), Store)
+    assert isinstance(LlamaIndexLLM(ChatModel()), LLM)
+    assert not isinstance(LlamaIndexStore(zoo.index()), KeepsEmbeddings)
+
+
+def test_embeddings_are_rows_in_the_order_of_the_texts(zoo):
+    model = zoo.HashEmbedding()
+    embedder = LlamaIndexEmbedder(model)
+    rows = embedder.embed_passages(["zoos", "parks"])
+    assert rows.shape == (2, 64)
+    assert rows[1] == pytest.approx(np.array(model.get_text_embedding("parks")))
+    assert embedder.embed_queries(["parks"])[0] == pytest.approx(rows[1])
+
+
+def test_the_bundle_speaks_for_its_own_text_only(zoo):
+    bundle = QueryBundle("Should  zoos be closed?", embedding=[1.0] * 64)
+    embedder = LlamaIndexEmbedder(zoo.HashEmbedding(), bundle=bundle)
+    rows = embedder.embed_queries(["Should zoos be closed?", "zoos"])
+    assert rows[0].tolist() == [1.0] * 64
+    assert rows[1].tolist() != [1.0] * 64
+
+
+async def test_a_prompt_becomes_messages(zoo):
+    model = ChatModel()
+    llm = LlamaIndexLLM(model, temperature=0.0)
+    prompt = Prompt("p", user="a question", system="be brief")
+    assert llm.name == "chat-model"
+    assert llm.complete(prompt).text == (await llm.acomplete(prompt)).text == REPLY
+    messages = [("system", "be brief"), ("user", "a question")]
+    assert model._asked == [(messages, {"temperature": 0.0})] * 2
+    llm.complete(Prompt("p", user="alone"))
+    assert model._asked[-1][0] == [("user", "alone")]
+
+
+@pytest.mark.parametrize(
+    ("raw", "tokens"),
+    [
+        (None, (0, 0)),
+        ({"usage": {"prompt_tokens": 5, "completion_tokens": 7}}, (5, 7)),
+        ({"usage": {"input_tokens": 5, "output_tokens": 7}}, (5, 7)),
+        ({"usage": None}, (0, 0)),
+    ],
+)
+def test_tokens_are_counted_where_the_server_names_them(raw, tokens):
+    model = ChatModel()
+    model._raw = raw
+    completion = LlamaIndexLLM(model).complete(Prompt("p", user="u"))
+    assert (completion.prompt_tokens, completion.completion_tokens) == tokens
+
+
+async def test_a_language_model_names_the_perspectives(zoo):
+    model = ChatModel()
+    retriever = PerspectiveRetriever(zoo.index(), judge=None, llm=model)
+    for report in (retriever.report(zoo.question), await retriever.areport(zoo.question)):
+        assert [p.text for p in report.perspectives] == ["zoos should stay", "zoos should go"]
+        assert report.trace.degradations == ()
+
+
+@pytest.mark.parametrize("reply", ["I cannot help with that", "", ConnectionError("no server")])
+def test_rules_take_over_from_a_model_that_does_not_answer(zoo, reply):
+    model = ChatModel()
+    model._reply = reply
+    report = PerspectiveRetriever(zoo.index(), judge=None, llm=model).report(zoo.question)
+    assert [p.id for p in report.perspectives] == ["support", "oppose"]
+    assert [d.stage for d in report.trace.degradations] == ["extract"]
+
+
+def test_a_language_model_of_ours_fits_too(zoo):
+    report = PerspectiveRetriever(zoo.index(), judge=None, llm=ScriptedLLM([REPLY])).report(zoo.question)
+    assert len(report.perspectives) == 2
+
+
+def test_a_model_and_an_extractor_together_are_refused(zoo):
+    from perspective_rag.extract.rules import RuleExtractor
+
+    with pytest.raises(ConfigError, match="pass one"):
+        PerspectiveRetriever(zoo.index(), judge=None, llm=ChatModel(), extractor=RuleExtractor())

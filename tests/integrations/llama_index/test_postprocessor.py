@@ -1,0 +1,154 @@
+"""Choosing among nodes that somebody else retrieved."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+
+import pytest
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectivePostprocessor
+
+from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
+
+
+@pytest.fixture
+def given(zoo):
+    return [NodeWithScore(node=node, score=1.0 - rank / 10) for rank, node in enumerate(zoo.nodes())]
+
+
+def ids(nodes):
+    return [item.node.node_id for item in nodes]
+
+
+async def test_it_keeps_a_node_for_each_side_sync_and_async(zoo, given):
+    postprocessor = PerspectivePostprocessor(judge=zoo.judge(), k=3)
+    assert isinstance(postprocessor, BaseNodePostprocessor)
+    assert postprocessor.class_name() == "PerspectivePostprocessor"
+    nodes = postprocessor.postprocess_nodes(given, query_str=zoo.question)
+    assert len(nodes) == 3
+    assert "e" in ids(nodes)
+    again = await postprocessor.apostprocess_nodes(given, QueryBundle(zoo.question))
+    assert [(n.score, n.node.to_dict()) for n in nodes] == [(n.score, n.node.to_dict()) for n in again]
+    report = next(n for n in nodes if n.node.node_id == "e").node.metadata[METADATA_KEY]
+    assert report["supports"] == ["oppose"]
+    assert report["scores"]["given"] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("model", [False, True])
+def test_the_given_order_is_the_relevance_whatever_the_scores_say(zoo, given, model):
+    for rank, item in enumerate(given):
+        item.score = float(rank)
+    postprocessor = PerspectivePostprocessor(
+        judge=None, k=4, embed_model=zoo.HashEmbedding() if model else None
+    )
+    nodes = postprocessor.postprocess_nodes(given, query_str=zoo.question)
+    assert ids(nodes) == ["a", "b", "c", "d"]
+    assert [n.score for n in nodes] == sorted((n.score for n in nodes), reverse=True)
+
+
+def test_diversity_uses_the_embedding_model_once(zoo, given):
+    model = zoo.HashEmbedding()
+    postprocessor = PerspectivePostprocessor(judge=None, k=2, mmr_threshold=0.1, embed_model=model)
+    nodes = postprocessor.postprocess_nodes(given, query_str=zoo.question)
+    assert len(nodes) == 2
+    assert ids(nodes) != ["a", "b"]
+    assert len(model.texts) == len(set(model.texts)) == 7
+
+
+def test_diversity_without_an_embedding_model_says_what_to_pass(zoo):
+    with pytest.raises(CapabilityError, match="embedder="):
+        PerspectivePostprocessor(judge=None, relevance_weight=0.5)
+
+
+def test_nothing_given_is_nothing_back(zoo):
+    assert PerspectivePostprocessor(judge=zoo.judge()).postprocess_nodes([], query_str=zoo.question) == []
+
+
+def test_fewer_than_k_come_back_all(zoo, given):
+    nodes = PerspectivePostprocessor(judge=zoo.judge(), k=50).postprocess_nodes(given, query_str=zoo.question)
+    assert sorted(ids(nodes)) == sorted(ids(given))
+
+
+def test_without_a_question_it_says_so(zoo, given):
+    with pytest.raises(ConfigError, match="query_bundle or query_str"):
+        PerspectivePostprocessor(judge=zoo.judge()).postprocess_nodes(given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kk": 3}, "did you mean"),
+        ({"lambda_mul": 0.4}, "did you mean 'lambda_mult'"),
+        ({"embedmodel": None}, "did you mean 'embed_model'"),
+        ({"fetch_k": 10}, "nothing is searched"),
+        ({"projection": "pap"}, "nothing is searched"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(wrong, message):
+    with pytest.raises(ConfigError, match=message):
+        PerspectivePostprocessor(judge=None, **wrong)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_inputs_stay_as_they_were(zoo, given, fails):
+    judge = zoo.judge(failing=frozenset(zoo.texts) if fails else frozenset())
+    query = QueryBundle(zoo.question, custom_embedding_strs=["cages"])
+    before = copy.deepcopy(([item.to_dict() for item in given], query))
+    nodes = PerspectivePostprocessor(judge=judge, k=3).postprocess_nodes(given, query)
+    for item in nodes:
+        item.score = -1.0
+        item.node.metadata["tags"].append("written")
+    assert ([item.to_dict() for item in given], query) == before
+
+
+def test_a_judge_that_fails_leaves_the_given_order_and_says_so(zoo, given):
+    judge = zoo.judge(failing=frozenset(zoo.texts))
+    postprocessor = PerspectivePostprocessor(judge=judge, k=3)
+    report = postprocessor.report(given, zoo.question)
+    assert [p.id for p in report.passages] == ["a", "b", "c"]
+    assert "judge" in {d.stage for d in report.trace.degradations}
+    assert [p.id for p in report.coverage.unjudged] == ["support", "oppose"]
+
+
+def test_what_was_not_given_cannot_be_covered(zoo, given):
+    one_sided = [item for item in given if item.node.node_id != "e"]
+    report = PerspectivePostprocessor(judge=zoo.judge()).report(one_sided, zoo.question)
+    assert [p.id for p in report.coverage.missing] == ["oppose"]
+    with pytest.raises(CoverageError):
+        PerspectivePostprocessor(judge=zoo.judge(), coverage="require").postprocess_nodes(
+            one_sided, query_str=zoo.question
+        )
+
+
+async def test_a_slow_judge_does_not_block_the_event_loop(zoo, given):
+    postprocessor = PerspectivePostprocessor(judge=zoo.judge(delay=0.4))
+    beats = 0
+
+    async def heartbeat():
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.01)
+            beats += 1
+
+    heart = asyncio.create_task(heartbeat())
+    started = time.perf_counter()
+    await postprocessor.apostprocess_nodes(given, query_str=zoo.question)
+    heart.cancel()
+    assert time.perf_counter() - started >= 0.4
+    assert beats > 10
+
+
+async def test_rerank_events_fire_once_each(zoo, given, events):
+    postprocessor = PerspectivePostprocessor(judge=zoo.judge(), k=3)
+    postprocessor.postprocess_nodes(given, query_str=zoo.question)
+    await postprocessor.apostprocess_nodes(given, query_str=zoo.question)
+    assert events.names() == ["ReRankStartEvent", "ReRankEndEvent"] * 2
+    assert (events.seen[0].top_n, events.seen[0].model_name) == (3, "table")
+
+
+def test_perspectives_can_be_named(zoo, given):
+    postprocessor = PerspectivePostprocessor(judge=zoo.judge(), perspectives=["one", "two"])
+    assert [p.text for p in postprocessor.report(given, zoo.question).perspectives] == ["one", "two"]

@@ -1,0 +1,137 @@
+"""Real vector stores: what they find by a projected vector is what brute force finds."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+from llama_index.core.schema import TextNode
+from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index.retrievers.perspective_rag import LlamaIndexStore, PerspectiveRetriever
+
+from perspective_rag.fusion import reciprocal_rank_fusion
+from perspective_rag.testing import HashEmbedder
+
+QUESTION = "Should zoos be closed?"
+PERSPECTIVES = ["zoos should be closed because cages are cruel", "zoos keep rare species alive"]
+WORDS = "zoos cages cruel species alive closed parks butter breeding freed keeper elephant law ticket".split()
+
+
+def simple(tmp_path):
+    return SimpleVectorStore()
+
+
+def faiss_l2(tmp_path):
+    faiss = pytest.importorskip("faiss")
+    stores = pytest.importorskip("llama_index.vector_stores.faiss")
+    return stores.FaissVectorStore(faiss_index=faiss.IndexFlatL2(64))
+
+
+def faiss_ip(tmp_path):
+    faiss = pytest.importorskip("faiss")
+    stores = pytest.importorskip("llama_index.vector_stores.faiss")
+    return stores.FaissVectorStore(faiss_index=faiss.IndexFlatIP(64))
+
+
+def qdrant(tmp_path):
+    client = pytest.importorskip("qdrant_client").QdrantClient(":memory:")
+    stores = pytest.importorskip("llama_index.vector_stores.qdrant")
+    return stores.QdrantVectorStore(collection_name="zoo", client=client)
+
+
+def chroma(tmp_path):
+    client = pytest.importorskip("chromadb").PersistentClient(str(tmp_path))
+    stores = pytest.importorskip("llama_index.vector_stores.chroma")
+    return stores.ChromaVectorStore(chroma_collection=client.create_collection("zoo"))
+
+
+STORES = [simple, faiss_l2, faiss_ip, qdrant, chroma]
+
+
+@pytest.fixture(params=STORES, ids=lambda make: make.__name__)
+def vector_store(request, tmp_path):
+    return request.param(tmp_path)
+
+
+@pytest.fixture
+def texts():
+    random = np.random.default_rng(7)
+    return {
+        # Qdrant takes no other ids than UUIDs.
+        f"00000000-0000-0000-0000-{number:012d}": " ".join(random.choice(WORDS, 6, replace=False))
+        for number in range(40)
+    }
+
+
+@pytest.fixture
+def index(zoo, vector_store, texts):
+    nodes = [TextNode(id_=name, text=text) for name, text in texts.items()]
+    return zoo.index(vector_store=vector_store, nodes=nodes)
+
+
+def rank(texts, vector):
+    """Ids by brute force; the rows have length one, so L2, inner product and cosine agree."""
+    rows = HashEmbedder().embed_passages(list(texts.values()))
+    order = np.argsort(-(rows @ vector), kind="stable")
+    names = list(texts)
+    return [names[i] for i in order]
+
+
+def test_hits_come_best_first_whatever_the_stores_numbers_mean(index, texts):
+    vector = HashEmbedder().embed_queries([QUESTION])[0]
+    hits = LlamaIndexStore(index).search(QUESTION, vector, k=7)
+    assert [hit.passage.id for hit in hits] == rank(texts, vector)[:7]
+    assert all(hit.score is None for hit in hits)
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_pap_ranks_as_brute_force_does(zoo, index, texts, way):
+    retriever = PerspectiveRetriever(
+        index, judge=None, projection="pap", perspectives=PERSPECTIVES, fetch_k=40, k=10
+    )
+    ask = retriever.report if way == "sync" else lambda q: asyncio.run(retriever.areport(q))
+    found = ask(QUESTION)
+    assert found.trace.degradations == ()
+    embed = HashEmbedder()
+    rankings = []
+    for query in found.trace.queries:
+        vector = embed.embed_queries([query.text])[0]
+        if query.perspective is not None:
+            root = embed.embed_queries([QUESTION])[0]
+            side = PERSPECTIVES[int(query.perspective[1:]) - 1]
+            turn = vector - root if query.text == side else embed.embed_queries([side])[0]
+            turn = turn / np.linalg.norm(turn)
+            vector = vector - (vector @ turn) * turn
+        rankings.append(rank(texts, vector))
+    assert len(rankings) == 3
+    fused = reciprocal_rank_fusion(rankings)
+    assert [p.id for p in found.passages] == sorted(fused, key=lambda name: -fused[name])[:10]
+    plain = PerspectiveRetriever(index, judge=None, perspectives=PERSPECTIVES, fetch_k=40, k=10)
+    assert [p.id for p in plain.report(QUESTION).passages] != [p.id for p in found.passages]
+
+
+async def test_the_whole_way_over_a_real_store(zoo, index):
+    retriever = PerspectiveRetriever(index, judge=zoo.judge(), k=4, relevance_weight=0.6)
+    one, other = retriever.retrieve(QUESTION), await retriever.aretrieve(QUESTION)
+    assert [n.node.node_id for n in one] == [n.node.node_id for n in other]
+    assert len(one) == 4
+    assert retriever.report(QUESTION).trace.degradations == ()
+
+
+def test_faiss_refuses_filters_with_its_own_words(zoo, texts, tmp_path):
+    from llama_index.core.vector_stores import ExactMatchFilter, MetadataFilters
+
+    from perspective_rag.errors import RetrievalError
+
+    filters = MetadataFilters(filters=[ExactMatchFilter(key="shelf", value="odd")])
+    retriever = PerspectiveRetriever(zoo.index(vector_store=faiss_l2(tmp_path)), judge=None, filters=filters)
+    with pytest.raises(RetrievalError, match="not implemented for Faiss"):
+        retriever.retrieve(QUESTION)
+
+
+def test_vectors_kept_by_the_simple_store_come_back(zoo):
+    index = zoo.index()
+    vector = HashEmbedder().embed_queries([QUESTION])[0]
+    for hit in LlamaIndexStore(index).search(QUESTION, vector, k=6):
+        assert hit.embedding == pytest.approx(HashEmbedder().embed_passages([hit.passage.text])[0])

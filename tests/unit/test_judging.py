@@ -1,0 +1,133 @@
+"""Judging best first: order, budget, early stop, failures."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from perspective_rag.coverage import coverage_of, swap_in, uncovered
+from perspective_rag.errors import JudgeError
+from perspective_rag.flow import Recorder, run
+from perspective_rag.judging import BATCH, judge_best_first, support_matrix
+from perspective_rag.testing import TableJudge
+from perspective_rag.types import Candidate, Passage, Perspective
+
+PRO, CON = Perspective("pro", "yes"), Perspective("con", "no")
+
+
+def candidates(n):
+    return [Candidate(Passage(f"d{i}", f"text {i}"), 1.0 / (i + 1)) for i in range(n)]
+
+
+def judged(judge, n, k=2, limit=100, book=None, strict=False):
+    flow = judge_best_first(
+        judge, [PRO, CON], candidates(n), k=k, limit=limit, threshold=judge.threshold
+    )
+    return run(flow, book or Recorder(strict=strict))
+
+
+def test_stops_as_soon_as_k_passages_cover_everything():
+    judge = TableJudge({("d1", "pro"): 0.9, ("d2", "con"): 0.8})
+    result = judged(judge, 100)
+    assert len(judge.judged) == 2 * BATCH
+    assert [bool(c.support) for c in result] == [True] * BATCH + [False] * (100 - BATCH)
+
+
+def test_goes_on_until_the_rare_side_is_found():
+    judge = TableJudge({("d0", "pro"): 0.9, ("d30", "con"): 0.8})
+    result = judged(judge, 100)
+    assert result[30].support["con"] == 0.8
+    assert len(judge.judged) < 2 * 100
+
+
+def test_never_judges_more_than_the_limit():
+    judge = TableJudge()
+    judged(judge, 100, limit=13)
+    assert len({passage for passage, _ in judge.judged}) == 13
+
+
+def test_what_was_judged_is_not_judged_again():
+    judge = TableJudge(default=0.1)
+    first = judged(judge, 10)
+    run(judge_best_first(judge, [PRO, CON], first, k=2, limit=100, threshold=0.5))
+    assert len(judge.judged) == len(set(judge.judged)) == 20
+
+
+def test_a_failing_batch_stays_unjudged_is_recorded_and_the_next_is_judged():
+    judge = TableJudge({("d9", "pro"): 0.9}, failing=frozenset({"d0"}))
+    book = Recorder()
+    result = judged(judge, 3 * BATCH, book=book)
+    assert all(not c.support for c in result[:BATCH])
+    assert result[9].support == {"pro": 0.9, "con": 0.0}
+    assert [d.stage for d in book.degradations] == ["judge"]
+
+
+def test_two_failures_in_a_row_end_it():
+    judge = TableJudge(failing=frozenset({"d0", "d8"}))
+    book = Recorder()
+    judged(judge, 5 * BATCH, book=book)
+    assert len(book.degradations) == 2
+    assert len(judge.judged) == 2 * BATCH * 2
+
+
+def test_strict_mode_raises():
+    with pytest.raises(JudgeError, match="table"):
+        judged(TableJudge(failing=frozenset({"d0"})), 3, strict=True)
+
+
+@pytest.mark.parametrize("bad", [np.full((3, 1), 0.5), np.full((3, 2), 1.5), np.full((2, 2), 0.5)])
+def test_a_judge_that_returns_nonsense_is_recorded(bad):
+    class Nonsense(TableJudge):
+        def judge(self, perspectives, passages):
+            return bad
+            yield
+
+    book = Recorder()
+    result = judged(Nonsense(), 3, book=book)
+    assert all(not c.support for c in result)
+    assert len(book.degradations) == 1
+
+
+def test_nan_means_not_judged_never_no():
+    class Unsure(TableJudge):
+        def judge(self, perspectives, passages):
+            return np.array([[0.9, math.nan]] * len(passages))
+            yield
+
+    result = judged(Unsure(), 2)
+    assert result[0].support == {"pro": 0.9}
+    coverage = coverage_of(result, [PRO, CON], 0.5)
+    assert coverage.covered == (PRO,)
+    assert coverage.unjudged == (CON,)
+    assert coverage.missing == ()
+
+
+def test_missing_means_judged_everywhere_and_found_nowhere():
+    result = judged(TableJudge({("d0", "pro"): 0.5}), 2)
+    coverage = coverage_of(result, [PRO, CON], 0.5)
+    assert (coverage.covered, coverage.missing, coverage.unjudged) == ((PRO,), (CON,), ())
+    assert not coverage.complete
+    assert coverage.to_dict()["missing"] == ["con"]
+
+
+def test_swap_in_replaces_the_last_one_that_nothing_depends_on():
+    support = np.array([[0.9, 0.0], [0.8, 0.1], [0.7, 0.0], [0.0, 0.6], [0.0, 0.9]])
+    assert uncovered(support, [0, 1, 2], 0.5) == [1]
+    assert swap_in([0, 1, 2], support, 0.5) == [0, 1, 4]
+
+
+def test_swap_in_leaves_alone_what_is_needed():
+    support = np.array([[0.9, 0.0], [0.0, 0.9]])
+    assert swap_in([0], support, 0.5) == [0]
+    assert swap_in([0, 1], support, 0.5) == [0, 1]
+
+
+def test_swap_in_ignores_nan():
+    support = np.array([[0.9, np.nan], [0.1, np.nan], [0.2, 0.8]])
+    assert swap_in([0, 1], support, 0.5) == [0, 2]
+
+
+def test_support_matrix_of_nothing_has_the_right_shape():
+    assert support_matrix([], [PRO, CON]).shape == (0, 2)

@@ -1,0 +1,357 @@
+"""One question from top to bottom over fakes with a known truth; bad input and failing parts."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from perspective_rag.errors import (
+    CapabilityError,
+    ConfigError,
+    CoverageError,
+    JudgeError,
+    PerspectiveRAGError,
+    RetrievalError,
+)
+from perspective_rag.expand.statements import NoExpansion
+from perspective_rag.flow import run
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
+from perspective_rag.types import Passage
+
+QUESTION = "Should zoos be closed?"
+# Four passages echo the question; the one against is worded otherwise.
+PASSAGES = [
+    Passage("a", "zoos should be closed because cages are cruel", {"title": "A"}),
+    Passage("b", "zoos should be closed and the animals freed"),
+    Passage("c", "should zoos be closed yes closed soon"),
+    Passage("d", "closed zoos should be parks"),
+    Passage("e", "breeding programmes keep species alive that zoos alone protect"),
+    Passage("f", "the recipe needs butter and flour"),
+]
+TRUTH = {(i, "support"): 0.9 for i in "abcd"} | {("e", "oppose"): 0.9}
+
+
+def pipeline(store=None, judge="table", **options):
+    embedder = HashEmbedder()
+    store = store or MemoryStore(PASSAGES, embedder)
+    judge = TableJudge(TRUTH) if judge == "table" else judge
+    return PerspectivePipeline(store, embedder=embedder, judge=judge, k=3, **options)
+
+
+def ids(result):
+    return [p.id for p in result.passages]
+
+
+def test_plain_retrieval_is_one_sided_and_the_guarded_one_is_not():
+    plain = pipeline(judge=None, expander=NoExpansion()).retrieve(QUESTION)
+    assert set(ids(plain)) <= set("abcd")
+    assert plain.coverage is None
+    guarded = pipeline().retrieve(QUESTION)
+    assert "e" in ids(guarded)
+    assert len(guarded.candidates) == 3
+    assert guarded.coverage.complete
+    assert [c.passage.id for c in guarded.supporting(guarded.perspectives[1])] == ["e"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"relevance_weight": 0.5}, {"fusion": "round-robin"}, {"coverage": "off"}]
+)
+def test_sync_and_async_agree(options):
+    one = pipeline(**options)
+    assert (
+        asyncio.run(one.aretrieve(QUESTION)).to_dict()["candidates"]
+        == one.retrieve(QUESTION).to_dict()["candidates"]
+    )
+
+
+def test_every_candidate_says_how_it_came():
+    result = pipeline().retrieve(QUESTION)
+    for candidate in result.candidates:
+        assert set(candidate.found_by) <= {q.text for q in result.trace.queries}
+        assert candidate.found_by
+        assert all(math.isfinite(v) for v in candidate.scores.values())
+        assert "fused" in candidate.scores
+    assert result.trace.queries[0].text == QUESTION
+    assert result.trace.counts["judged_pairs"] == 12
+    assert result.trace.calls["search"] == 3
+
+
+def test_each_text_is_embedded_once():
+    one = pipeline(relevance_weight=0.5)
+    one.retrieve(QUESTION)
+    embedded = one.embedder.embedded
+    assert len(embedded) == len(set(embedded))
+
+
+def test_the_original_question_is_always_searched():
+    store = MemoryStore(PASSAGES)
+    pipeline(store, max_queries=1).retrieve(QUESTION)
+    assert store.requests[0][0] == QUESTION
+
+
+def test_the_filter_reaches_every_search():
+    store = MemoryStore(PASSAGES)
+    keep = lambda passage: passage.id in "ab"
+    result = pipeline(store).retrieve(QUESTION, filter=keep)
+    assert all(given is keep for _, _, given in store.requests)
+    assert set(ids(result)) == {"a", "b"}
+
+
+def test_relevance_weight_one_is_plain_top_k():
+    store = MemoryStore(PASSAGES)
+    plain = pipeline(store, judge=None, expander=NoExpansion()).retrieve(QUESTION)
+    vector = HashEmbedder().embed_queries([QUESTION])[0]
+    assert ids(plain) == [hit.passage.id for hit in store.search(QUESTION, vector, k=3)]
+
+
+def test_relevance_weight_zero_avoids_a_near_duplicate():
+    twins = [
+        Passage("x", "zoos closed now"),
+        Passage("y", "zoos closed now please"),
+        Passage("z", "parks"),
+    ]
+    one = pipeline(MemoryStore(twins), judge=None)
+    assert set(ids(one.retrieve("zoos closed", k=2))) == {"x", "y"}
+    assert "z" in ids(one.retrieve("zoos closed", k=2, relevance_weight=0.0))
+
+
+def test_a_text_only_store_is_ordered_by_cosine_when_there_is_an_embedder():
+    store = MemoryStore(PASSAGES, takes_vector=False)
+    result = pipeline(store, coverage="off").retrieve(QUESTION)
+    relevance = [c.scores["relevance"] for c in result.candidates]
+    assert relevance == sorted(relevance, reverse=True)
+
+
+def test_given_perspectives_replace_the_rules():
+    judge = TableJudge({("f", "p1"): 0.9})
+    result = pipeline(judge=judge).retrieve(QUESTION, perspectives=["Butter is good"])
+    assert [p.text for p in result.perspectives] == ["Butter is good"]
+    assert "f" in ids(result)
+
+
+def test_a_question_without_perspectives_is_left_as_it_is():
+    one = pipeline()
+    result = one.retrieve("recipe butter flour")
+    assert result.perspectives == ()
+    assert result.coverage is None
+    assert one.judge.judged == []
+    assert ids(result)[0] == "f"
+
+
+@pytest.mark.parametrize("question", ["", "   ", None, 3])
+def test_an_empty_question_is_refused(question):
+    with pytest.raises(ConfigError, match="question"):
+        pipeline().retrieve(question)
+
+
+def test_bad_options_are_refused_at_the_call():
+    with pytest.raises(ConfigError, match="k must be"):
+        pipeline().retrieve(QUESTION, k=0)
+    with pytest.raises(ConfigError, match="fetch_k"):
+        pipeline().retrieve(QUESTION, fetchk=3)
+
+
+def test_k_beyond_the_corpus_returns_everything():
+    assert sorted(ids(pipeline().retrieve(QUESTION, k=50))) == list("abcdef")
+
+
+def test_an_empty_store_gives_an_empty_result():
+    result = pipeline(MemoryStore([])).retrieve(QUESTION)
+    assert result.candidates == ()
+    assert result.coverage.complete is False
+    assert len(result.coverage.missing) == 2
+
+
+@pytest.mark.parametrize("text", ["x", "word " * 50_000, "Zoos 動物園 Зоопарк", "\u200b", ""])
+def test_odd_passages_pass_through(text):
+    store = MemoryStore([*PASSAGES, Passage("odd", text)])
+    assert len(pipeline(store).retrieve(QUESTION, k=7).candidates) == 7
+
+
+def test_duplicate_ids_are_one_passage():
+    store = MemoryStore([*PASSAGES, Passage("a", "zoos should be closed again")])
+    result = pipeline(store).retrieve(QUESTION, k=10)
+    assert len(ids(result)) == len(set(ids(result)))
+
+
+def test_what_the_caller_owns_is_not_touched():
+    source = {"any": ["thing"]}
+    passages = [Passage(p.id, p.text, dict(p.metadata), source) for p in PASSAGES]
+    before = copy.deepcopy(passages)
+    result = pipeline(MemoryStore(passages)).retrieve(QUESTION)
+    assert passages == before
+    assert result.candidates[0].passage.source is source
+
+
+# Parts that fail
+
+
+def test_one_failing_search_degrades_and_all_failing_raise():
+    store = MemoryStore(PASSAGES, failing=frozenset({"Zoos should not be closed"}))
+    result = pipeline(store).retrieve(QUESTION)
+    assert any(d.stage == "search" for d in result.trace.degradations)
+    assert len(result.candidates) == 3
+    every = frozenset({QUESTION, "Zoos should be closed", "Zoos should not be closed"})
+    with pytest.raises(RetrievalError, match="3 searches") as caught:
+        pipeline(MemoryStore(PASSAGES, failing=every)).retrieve(QUESTION)
+    assert isinstance(caught.value.__cause__, ConnectionError)
+
+
+def test_a_failing_judge_never_fails_the_chain():
+    result = pipeline(judge=TableJudge(failing=frozenset("abcdef"))).retrieve(QUESTION)
+    assert len(result.candidates) == 3
+    assert len(result.coverage.unjudged) == 2
+    assert result.trace.degradations
+    with pytest.raises(JudgeError):
+        pipeline(judge=TableJudge(failing=frozenset("abcdef"))).retrieve(QUESTION, strict=True)
+
+
+def test_a_failing_extractor_degrades_to_plain_retrieval():
+    class Broken:
+        def extract(self, question):
+            raise KeyError("no")
+            yield
+
+    result = pipeline(extractor=Broken()).retrieve(QUESTION)
+    assert result.perspectives == ()
+    assert [d.stage for d in result.trace.degradations] == ["extract"]
+    with pytest.raises(PerspectiveRAGError):
+        pipeline(extractor=Broken()).retrieve(QUESTION, strict=True)
+
+
+@pytest.mark.parametrize("bad", [np.full((3, 64), np.nan), np.ones((3,)), np.ones((1, 64))])
+def test_an_embedder_that_returns_nonsense_is_refused(bad):
+    class Bad(HashEmbedder):
+        def embed_queries(self, texts):
+            return bad
+
+    one = PerspectivePipeline(MemoryStore(PASSAGES), embedder=Bad())
+    with pytest.raises(ConfigError, match="embedder"):
+        one.retrieve(QUESTION)
+
+
+def test_passages_that_cannot_be_embedded_stay_in_search_order():
+    class Half(HashEmbedder):
+        def embed_passages(self, texts):
+            raise RuntimeError("out of memory")
+
+        def embed_queries(self, texts):
+            return HashEmbedder().embed_passages(texts)
+
+    one = PerspectivePipeline(MemoryStore(PASSAGES), embedder=Half(), relevance_weight=0.5)
+    result = one.retrieve(QUESTION)
+    assert len(result.candidates) == 5
+    assert any(d.stage == "embed" for d in result.trace.degradations)
+
+
+def test_slow_parts_are_given_up():
+    one = pipeline(judge=TableJudge(TRUTH, delay=0.5), timeout=0.05)
+    result = one.retrieve(QUESTION)
+    assert len(result.candidates) == 3
+    assert result.coverage.covered == ()
+    assert any("did not answer" in d.message for d in result.trace.degradations)
+
+
+# The guard
+
+
+def test_the_guard_fetches_what_the_first_searches_did_not_reach():
+    # "hint" leans against and is found by the question; it shares its words with the rare passage.
+    hint = Passage("hint", "zoos should be closed breeding programmes keep species alive")
+    filler = [Passage(f"n{i}", f"zoos should not be closed {i}") for i in range(6)]
+    store = MemoryStore([*PASSAGES[:4], hint, *filler, PASSAGES[4]])
+    judge = TableJudge({**TRUTH, ("hint", "oppose"): 0.3})
+    one = pipeline(store, judge=judge, fetch_k=11, judge_k=40)
+    without = one.retrieve(QUESTION, guard_searches=0)
+    assert [p.id for p in without.coverage.missing] == ["oppose"]
+    found = one.retrieve(QUESTION, guard_searches=2)
+    assert "e" in ids(found)
+    assert found.coverage.complete
+    assert hint.text in [query.text for query in found.trace.queries]
+
+
+def test_the_guard_keeps_its_budget():
+    store = MemoryStore(PASSAGES[:4])
+    for budget in (0, 1, 3):
+        store.requests.clear()
+        pipeline(store).retrieve(QUESTION, guard_searches=budget)
+        assert len(store.requests) <= 3 + budget
+    store.requests.clear()
+    pipeline(store).retrieve(QUESTION, guard_searches=3, guard_seconds=0.0)
+    assert len(store.requests) == 3
+
+
+def test_require_raises_and_carries_the_result():
+    one = pipeline(MemoryStore(PASSAGES[:4]), coverage="require")
+    with pytest.raises(CoverageError, match="should not be closed") as caught:
+        one.retrieve(QUESTION)
+    assert len(caught.value.result.candidates) == 3
+    assert pipeline(coverage="require").retrieve(QUESTION).coverage.complete
+
+
+def test_off_neither_judges_nor_guards():
+    one = pipeline(coverage="off")
+    assert one.retrieve(QUESTION).coverage is None
+    assert one.judge.judged == []
+
+
+# Capabilities
+
+
+def test_what_can_never_work_is_refused_at_construction():
+    with pytest.raises(CapabilityError, match="embedder="):
+        PerspectivePipeline(MemoryStore(PASSAGES))
+    with pytest.raises(CapabilityError, match="projection"):
+        PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), projection="pap")
+    with pytest.raises(CapabilityError, match="relevance_weight"):
+        PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), relevance_weight=0.5)
+    with pytest.raises(CapabilityError, match="judge="):
+        PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), coverage="require")
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["pap", "pap+", "add", "add+", "concat", "concat+", "cast", "cast+", "dual-sum", "tri-sum"],
+)
+def test_every_projection_runs_end_to_end(method):
+    query = "Find a claim that opposes the argument: zoos should be closed"
+    result = pipeline(projection=method).retrieve(query)
+    assert len(result.candidates) == 3
+    assert result.to_dict()["perspectives"][0]["stance"] == "oppose"
+
+
+def test_each_step_can_be_driven_alone():
+    one = pipeline()
+    request = one.request(QUESTION)
+    extraction = run(one.extract(request))
+    queries = run(one.expand(request, extraction))
+    assert [q.perspective for q in queries] == [None, "support", "oppose"]
+    candidates = run(one.search(request, extraction, queries))
+    judged = run(one.judged(request, extraction, candidates))
+    chosen = one.select(request, extraction, judged)
+    assert len(chosen) == 3
+    assert one.result(request, extraction, chosen).coverage.complete
+
+
+def test_many_threads_get_the_single_threaded_answer():
+    one = pipeline()
+    expected = one.retrieve(QUESTION).to_dict()["candidates"]
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            if one.retrieve(QUESTION).to_dict()["candidates"] != expected:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
