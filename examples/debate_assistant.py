@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from perspective_rag import (
     Answer,
     Candidate,
     Corpus,
-    ExtractiveAnswerer,
     GroundedAnswerer,
     LLMExtractor,
     OpenAICompatibleLLM,
@@ -34,7 +32,6 @@ from perspective_rag import (
     RetrievalResult,
     RuleExtractor,
     local_pipeline,
-    run,
 )
 
 SAMPLE = Path(__file__).parent / "debates" / "passages.jsonl"
@@ -42,31 +39,17 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 PROBLEMS_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class Assistant:
-    """A pipeline that finds the passages, and an answerer that puts them into sentences."""
-
-    pipeline: PerspectivePipeline
-    answerer: ExtractiveAnswerer | GroundedAnswerer
-
-    def ask(self, question: str, **options: Any) -> tuple[RetrievalResult, Answer]:
-        """The passages for a question, and the answer that rests on them."""
-        result = self.pipeline.retrieve(question, **options)
-        return result, run(self.answerer.answer(result))
-
-
-def build(options: argparse.Namespace, corpus: Corpus, console: Console) -> Assistant:
+def build(options: argparse.Namespace, corpus: Corpus, console: Console) -> PerspectivePipeline:
     """Everything on this machine; a language model only when one is named."""
     parts: dict[str, Any] = {}
-    answerer: ExtractiveAnswerer | GroundedAnswerer
     if options.llm:
         llm = OpenAICompatibleLLM(options.llm, base_url=options.base_url)
         parts["extractor"] = LLMExtractor(llm, fallback=RuleExtractor())
-        answerer = GroundedAnswerer(llm)
+        parts["answerer"] = GroundedAnswerer(llm)
     columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(corpus), visible=options.dense)
-        pipeline = local_pipeline(
+        return local_pipeline(
             corpus,
             cache=options.cache,
             dense=options.dense,
@@ -75,9 +58,14 @@ def build(options: argparse.Namespace, corpus: Corpus, console: Console) -> Assi
             strict=options.strict,
             **parts,
         )
-    if not options.llm:
-        answerer = ExtractiveAnswerer(pipeline.judge)
-    return Assistant(pipeline, answerer)
+
+
+def ask(
+    pipeline: PerspectivePipeline, question: str, perspectives: list[str] | None
+) -> tuple[RetrievalResult, Answer]:
+    """The passages for a question, and the answer that rests on them."""
+    result = pipeline.retrieve(question, perspectives=perspectives)
+    return result, pipeline.answer(result)
 
 
 def show(result: RetrievalResult, answer: Answer, console: Console) -> None:
@@ -113,9 +101,8 @@ def show(result: RetrievalResult, answer: Answer, console: Console) -> None:
         marks = "".join(f"\\[{numbers[i]}]" for i in claim.citations)
         console.print(f"• {escape(claim.text)} [cyan]{marks}[/cyan]")
     for perspective in answer.unsupported:
-        console.print(
-            f"• [yellow]Nothing in this corpus was found to support:[/yellow] {escape(perspective.text)}"
-        )
+        text = escape(perspective.text)
+        console.print(f"• [yellow]Nothing in this corpus was found to support:[/yellow] {text}")
     _show_trace(result, answer, console)
 
 
@@ -151,11 +138,19 @@ def _show_trace(result: RetrievalResult, answer: Answer, console: Console) -> No
         )
 
 
-def chat(assistant: Assistant, console: Console) -> None:
+def show_problems(corpus: Corpus, console: Console) -> None:
+    """The lines that could not be read: the first few, and how many in all."""
+    for problem in corpus.problems[:PROBLEMS_SHOWN]:
+        console.print(f"[yellow]{escape(str(problem))}[/yellow]")
+    if corpus.problems:
+        count = len(corpus.problems)
+        console.print(f"[yellow]{count} could not be read; {len(corpus)} passages were[/yellow]")
+
+
+def chat(pipeline: PerspectivePipeline, console: Console) -> None:
     """Questions until /quit or the end of the input."""
-    console.print(
-        "Ask a question. [dim]/sides A | B sets the perspectives, /auto finds them again, /quit ends.[/dim]"
-    )
+    console.print("Ask a question.")
+    console.print("[dim]/sides A | B: set the perspectives, /auto: find them, /quit: end[/dim]")
     perspectives: list[str] | None = None
     while True:
         try:
@@ -174,7 +169,7 @@ def chat(assistant: Assistant, console: Console) -> None:
             console.print("[yellow]Commands: /sides A | B, /auto, /quit[/yellow]")
         elif line:
             try:
-                show(*assistant.ask(line, perspectives=perspectives), console)
+                show(*ask(pipeline, line, perspectives), console)
             except PerspectiveRAGError as error:
                 console.print(f"[red]{escape(str(error))}[/red]")
 
@@ -224,17 +219,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with console.status("reading the corpus"):
             corpus = Corpus.load(options.corpus)
-        for problem in corpus.problems[:PROBLEMS_SHOWN]:
-            console.print(f"[yellow]{escape(str(problem))}[/yellow]")
-        if len(corpus.problems) > PROBLEMS_SHOWN:
-            console.print(
-                f"[yellow]... and {len(corpus.problems) - PROBLEMS_SHOWN} more lines left out[/yellow]"
-            )
-        assistant = build(options, corpus, console)
+        show_problems(corpus, console)
+        pipeline = build(options, corpus, console)
         if not options.question:
-            chat(assistant, console)
+            chat(pipeline, console)
             return 0
-        result, answer = assistant.ask(options.question, perspectives=options.perspective)
+        result, answer = ask(pipeline, options.question, options.perspective)
     except PerspectiveRAGError as error:
         console.print(f"[red]{escape(str(error))}[/red]")
         return 1

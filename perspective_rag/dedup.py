@@ -15,8 +15,8 @@ def passage_key(passage: Passage) -> str:
     else "sha256:" + SHA-256(length of source, source, ``normalised_text(text)``), where source is
     ``metadata["source"]`` as text (absent, None and "" are the same).
 
-    Nothing else of the metadata counts, so it may hold anything. The same text from two sources stays two
-    passages, and both can be cited.
+    Nothing else of the metadata counts, so it may hold anything. The same text from two sources
+    stays two passages, and both can be cited.
     """
     if passage.id and str(passage.id).strip():
         return str(passage.id)
@@ -28,6 +28,6 @@ def passage_key(passage: Passage) -> str:
 
 
 def normalised_text(text: str) -> str:
-    """Text without what does not change its words: Unicode form (NFKC), case, kinds of whitespace."""
+    """Text in one Unicode form (NFKC), case and kind of whitespace."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())

@@ -25,10 +25,11 @@ def reciprocal_rank_fusion(
     score(id) = sum over the rankings that hold it of weight / (constant + rank), ranks from 1.
     Cormack, Clarke and Buettcher, SIGIR 2009 (constant 60).
 
-    A ranking that does not hold an id gives it nothing, and one that holds it twice counts its first
-    place alone; later ranks close up. ``weights``: one for each ranking, at least 0 and not all 0
-    (None: 1 each); higher: that ranking counts more. ``constant``: at least 0; higher: the top ranks
-    stand out less. Raises ConfigError for weights, a constant or rankings that cannot be used.
+    A ranking that does not hold an id gives it nothing, and one that holds it twice counts its
+    first place alone; later ranks close up. ``weights``: one for each ranking, at least 0 and not
+    all 0 (None: 1 each); higher: that ranking counts more. ``constant``: at least 0; higher: the
+    top ranks stand out less. Raises ConfigError for weights, a constant or rankings that cannot
+    be used.
     """
     _check_rankings(rankings)
     shares = _checked_weights(weights, len(rankings))
@@ -44,13 +45,14 @@ def reciprocal_rank_fusion(
 
 
 def round_robin(rankings: Sequence[Sequence[Id]], *, as_published: bool = False) -> list[Id]:
-    """First all the first places in the order of the rankings, then all the second places, and so on.
+    """All the first places in the order of the rankings, then all the second places, and so on.
 
-    An id that was already taken is skipped, and its ranking waits for the next round. BERDS (Section
-    5, "Query Expansion"): the rankings stand in the order in which their perspectives were generated.
+    An id that was already taken is skipped, and its ranking waits for the next round. BERDS
+    (Section 5): the rankings stand in the order in which their perspectives were generated.
 
-    ``as_published=True`` keeps repeated ids, as the authors' code does; cut the list to 100 for their
-    setting. A ranking that has ended is passed over. Raises ConfigError for rankings that are text.
+    ``as_published=True`` keeps repeated ids, as the authors' code does; cut the list to 100 for
+    their setting. A ranking that has ended is passed over. Raises ConfigError for rankings that
+    are text.
     """
     _check_rankings(rankings)
     taken: list[Id] = [

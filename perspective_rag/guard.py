@@ -12,7 +12,7 @@ from perspective_rag.merge import merge
 from perspective_rag.protocols import Embedder, Judge, Store
 from perspective_rag.request import Request
 from perspective_rag.search import search_all
-from perspective_rag.select.supported import select
+from perspective_rag.selection import select
 from perspective_rag.types import Candidate, Extraction, Perspective, Query
 
 

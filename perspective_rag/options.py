@@ -8,11 +8,7 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError, unknown_name
 
-# fmt: off
-PROJECTIONS = (
-    "none", "pap", "pap+", "add", "add+", "concat", "concat+", "cast", "cast+", "dual-sum", "tri-sum",
-)
-# fmt: on
+PROJECTIONS = tuple("none pap pap+ add add+ concat concat+ cast cast+ dual-sum tri-sum".split())
 COVERAGE_POLICIES = ("annotate", "require", "off")
 FUSIONS = ("rrf", "round-robin")
 
@@ -27,26 +23,26 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
-    """Every option of a request. Each can be given at construction and, by the same name, at each
-    call.
+    """Every option of a request, at construction and, by the same name, at each call.
 
-    k: passages returned (at least 1).
-    fetch_k: passages fetched for each query (at least k is used). Higher: better coverage, more
-    time. relevance_weight: in [0, 1]; 1.0 = relevance alone, lower = more diversity (the lambda of
-    MMR). projection: how a query vector is turned towards its perspective; "none" leaves it (see
-    ``projection``). fusion: how the lists of several queries are merged: "rrf" or "round-robin".
-    max_queries: queries searched at most, the question itself included. judge_k: candidates judged
-    at most for one question. Higher: better coverage, more time. coverage: "annotate" reports what
-    stayed uncovered, "require" raises CoverageError, "off" neither judges nor guards.
-    coverage_weight: in [0, 1]; how much the judged support counts against relevance when k are
-    chosen.
-        Higher: better coverage; 0.0 = relevance alone, and the guard only swaps in what is missing.
-    min_support: probability from which a passage counts as supporting; None takes the judge's own
-    threshold. guard_searches: further searches the coverage guard may make for uncovered
-    perspectives; 0 makes none. guard_seconds: the guard starts no further search after this many
-    seconds of the request. timeout: seconds for one call to a model or store; None waits for ever.
-    max_concurrency: calls of one request at a time. strict: degradations raise instead of being
-    recorded.
+    - ``k``: passages returned, at least 1.
+    - ``fetch_k``: passages fetched for each query (at least ``k``). More: better coverage, slower.
+    - ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity (MMR's lambda).
+    - ``projection``: how a query is turned towards its perspective; see ``projection``.
+    - ``fusion``: how the rankings of several queries are merged, "rrf" or "round-robin".
+    - ``max_queries``: queries searched at most, the question itself included.
+    - ``judge_k``: candidates judged at most. More: better coverage, slower.
+    - ``coverage``: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off"
+      neither judges nor guards.
+    - ``coverage_weight`` in [0, 1]: how much judged support counts against relevance when k are
+      chosen. 0.0 = relevance alone; the guard still swaps in what is missing.
+    - ``min_support`` in [0, 1]: probability from which a passage counts as supporting; None = the
+      judge's own threshold.
+    - ``guard_searches``: further searches for uncovered perspectives at most; 0 = none.
+    - ``guard_seconds``: the guard starts no further search this many seconds into the request.
+    - ``timeout``: seconds for one call to a model or store; None = no limit.
+    - ``max_concurrency``: calls of one request at a time.
+    - ``strict``: what would degrade raises instead.
     """
 
     k: int = 5

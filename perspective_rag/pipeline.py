@@ -6,8 +6,10 @@ Read ``PerspectivePipeline._flow`` first: it is the whole path, and what it call
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.coverage import coverage_of
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 from perspective_rag.expand.statements import StatementExpander, unique_queries
@@ -18,11 +20,19 @@ from perspective_rag.judging import judge_best_first
 from perspective_rag.merge import merge
 from perspective_rag.options import PipelineOptions
 from perspective_rag.ordering import order_by_relevance
-from perspective_rag.protocols import Embedder, Expander, Extractor, Judge, KeepsEmbeddings, Store
-from perspective_rag.request import Request
+from perspective_rag.protocols import (
+    Answerer,
+    Embedder,
+    Expander,
+    Extractor,
+    Judge,
+    KeepsEmbeddings,
+    Store,
+)
+from perspective_rag.request import Request, books
 from perspective_rag.search import rescore, search_all
-from perspective_rag.select.supported import select
-from perspective_rag.types import Candidate, Extraction, Perspective, Query, RetrievalResult
+from perspective_rag.selection import select
+from perspective_rag.types import Answer, Candidate, Extraction, Perspective, Query, RetrievalResult
 
 
 class PerspectivePipeline:
@@ -32,7 +42,7 @@ class PerspectivePipeline:
     that searches by vector; with a store that searches by text it re-orders the candidates by
     cosine to the question. Without a ``judge`` nothing is judged and ``result.coverage`` is None.
     Perspectives come from ``extractor`` (rules by default) unless a call gives them; ``expander``
-    turns them into queries.
+    turns them into queries; ``answerer`` puts a result into sentences (default: the passages' own).
 
     Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a
     request: one instance serves any number of threads and event loops.
@@ -46,6 +56,7 @@ class PerspectivePipeline:
         judge: Judge | None = None,
         extractor: Extractor | None = None,
         expander: Expander | None = None,
+        answerer: Answerer | None = None,
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
@@ -54,6 +65,7 @@ class PerspectivePipeline:
         self.judge = judge
         self.extractor = extractor or RuleExtractor()
         self.expander = expander or StatementExpander()
+        self.answerer = answerer or ExtractiveAnswerer(judge)
         self.options = (options or PipelineOptions()).override(**changes)
         self._check(self.options)
 
@@ -86,6 +98,18 @@ class PerspectivePipeline:
         """The same as ``retrieve``, without blocking the event loop."""
         request = self.request(question, filter=filter, **changes)
         return await arun(self._flow(request, perspectives), request.recorder, request.limits)
+
+    def answer(self, result: RetrievalResult) -> Answer:
+        """An answer from the result's passages, every sentence with its citation."""
+        recorder, limits = books(self.options)
+        answer = run(self.answerer.answer(result), recorder, limits)
+        return replace(answer, trace=recorder.trace())
+
+    async def aanswer(self, result: RetrievalResult) -> Answer:
+        """The same as ``answer``, without blocking the event loop."""
+        recorder, limits = books(self.options)
+        answer = await arun(self.answerer.answer(result), recorder, limits)
+        return replace(answer, trace=recorder.trace())
 
     def _flow(
         self, request: Request, given: Sequence[Perspective | str] | None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from perspective_rag.flow import Flow
 from perspective_rag.types import (
+    Answer,
     Completion,
     Extraction,
     Hit,
@@ -15,6 +16,7 @@ from perspective_rag.types import (
     Perspective,
     Prompt,
     Query,
+    RetrievalResult,
     Selection,
     Vector,
 )
@@ -103,12 +105,16 @@ class Judge(Protocol):
 
 
 @runtime_checkable
+class Answerer(Protocol):
+    """Puts a result into sentences that cite its passages."""
+
+    def answer(self, result: RetrievalResult) -> Flow[Answer]: ...
+
+
+@runtime_checkable
 class Selector(Protocol):
     """Chooses k of n candidates from ``relevance`` (n,) and ``similarity`` (n, n), both higher is
     more.
     """
 
     def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection: ...
-
-
-Options = Mapping[str, Any]

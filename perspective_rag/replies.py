@@ -19,12 +19,8 @@ MAX_ITEM_CHARACTERS = 400
 # JSON may start at any bracket of a reply; prose full of brackets is given up on.
 _MAX_STARTS = 64
 
-_THOUGHT = "(?:think|thinking|thought|reasoning|reflection)"
-_CLOSED_THOUGHT = re.compile(rf"<({_THOUGHT})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-# The opening tag may be in the chat template, and the closing one beyond the token limit.
-_HEADLESS_THOUGHT = re.compile(rf"^.*</{_THOUGHT}>", re.DOTALL | re.IGNORECASE)
-_OPEN_THOUGHT = re.compile(rf"<{_THOUGHT}>.*", re.DOTALL | re.IGNORECASE)
-_FENCE_LINE = re.compile(r"^\s*(```|~~~).*$", re.MULTILINE)
+_THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^[ \t]*(```|~~~).*$", re.MULTILINE)
 
 _MARKER = re.compile(
     r"^\s*(?:[-*•–—·▪]\s+|\(?\d{1,2}[.)](?=\s|\D)\s*|\d{1,2}[:、．]\s*|\[\d{1,2}\]\s*|[a-hA-H]\)\s+)"
@@ -105,16 +101,26 @@ def reply_text(reply: Reply, prompt: Prompt) -> str:
     text = strip_reasoning(raw)
     if not text:
         raise bad_reply("the reply is empty" if not raw.strip() else "only reasoning", raw, prompt)
-    if is_refusal(text):
+    if is_refusal(_FENCE_LINE.sub("", text)):
         raise bad_reply("the model refused", raw, prompt)
     return text
 
 
 def strip_reasoning(text: str) -> str:
     """The text without <think> blocks, also unclosed or unopened ones, and without outer space."""
-    text = _CLOSED_THOUGHT.sub("", text)
-    text = _HEADLESS_THOUGHT.sub("", text)
-    return _OPEN_THOUGHT.sub("", text).strip("\ufeff \t\r\n")
+    kept: list[str] = []
+    position, thinking = 0, False
+    for tag in _THOUGHT_TAG.finditer(text):
+        if tag[1]:
+            if not thinking:  # the opening tag was in the chat template
+                kept.clear()
+            position, thinking = tag.end(), False
+        elif not thinking:
+            kept.append(text[position : tag.start()])
+            thinking = True
+    if not thinking:
+        kept.append(text[position:])
+    return "".join(kept).strip("\ufeff \t\r\n")
 
 
 def is_refusal(text: str) -> bool:

@@ -11,6 +11,11 @@ from perspective_rag.options import PipelineOptions
 from perspective_rag.types import Vector
 
 
+def books(options: PipelineOptions) -> tuple[Recorder, Limits]:
+    """A recorder and the limits that these options ask for."""
+    return Recorder(options.strict), Limits(options.timeout, options.max_concurrency)
+
+
 @dataclass(slots=True)
 class Request:
     """A question with its options, its books, and the query vectors already paid for.
@@ -29,8 +34,7 @@ class Request:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.recorder = Recorder(strict=self.options.strict)
-        self.limits = Limits(self.options.timeout, self.options.max_concurrency)
+        self.recorder, self.limits = books(self.options)
 
     @property
     def elapsed(self) -> float:

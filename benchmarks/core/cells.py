@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 
+def slug(name: str) -> str:
+    """A name as part of a file's name."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one configuration did with one question.
@@ -44,8 +49,7 @@ class Cell:
 
     def __init__(self, folder: Path, name: str, key: Mapping[str, Any]) -> None:
         head = json.dumps({"key": key}, sort_keys=True)
-        slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
-        self.path = folder / f"{slug}-{hashlib.sha256(head.encode()).hexdigest()[:16]}.jsonl"
+        self.path = folder / f"{slug(name)}-{hashlib.sha256(head.encode()).hexdigest()[:16]}.jsonl"
         self.outcomes: dict[str, Outcome] = {}
         whole = self._read(head) if self.path.is_file() else None
         if whole is None:

@@ -46,7 +46,7 @@ def read_gold(path: Path, *, limit: int | None = None) -> GoldSet:
     passages: list[Passage] = []
     questions: list[GoldQuestion] = []
     try:
-        with (gzip.open(path) if path.suffix == ".gz" else path.open("rb")) as stream:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
                 digest.update(line)
                 if line.strip():

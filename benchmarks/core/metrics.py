@@ -33,7 +33,7 @@ def precision_at_k(ranking: Sequence[str], gold: Gold, k: int) -> float:
 
 
 def balance_at_k(ranking: Sequence[str], gold: Gold, k: int) -> dict[str, int]:
-    """For each perspective, how many of the top k take it; added up over questions it shows a lean."""
+    """For each perspective, how many of the top k take it; summed over questions: a lean."""
     top = set(ranking[:k])
     return {perspective: len(top & ids) for perspective, ids in gold.items()}
 

@@ -131,9 +131,12 @@ def hash_of_files(root: Path, files: Iterable[Path]) -> str:
 
 def judge_identity(judge: Any, folder: Path | None) -> dict[str, Any]:
     """Which judge it was: its name, threshold, and a hash of its files where it has any."""
+    if folder is not None and folder.is_file():
+        folder = folder.parent
     files = [path for path in folder.rglob("*") if path.is_file()] if folder else []
     return {
-        "name": Path(judge.name).name if folder else judge.name,
+        # A folder goes by its last part, for the hash says which it was, wherever it lay.
+        "name": folder.name if folder and files and judge.name == str(folder) else judge.name,
         "threshold": judge.threshold,
         "files": hash_of_files(folder, files) if folder and files else None,
     }

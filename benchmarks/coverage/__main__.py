@@ -23,11 +23,19 @@ from rich.progress import (
 )
 
 from benchmarks.core import results
+from benchmarks.core.arguments import whole
+from benchmarks.core.cells import slug
 from benchmarks.core.gold import GoldSet, read_gold
 from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
 from benchmarks.coverage.report import check_ceiling, summary, table
 from benchmarks.coverage.running import CUTS, Job, jobs, perform, warm_up
-from perspective_rag import CrossEncoderJudge, FaissStore, OnnxMiniLM, PerspectiveRAGError
+from perspective_rag import (
+    ConfigError,
+    CrossEncoderJudge,
+    FaissStore,
+    OnnxMiniLM,
+    PerspectiveRAGError,
+)
 from perspective_rag.corpus import build_dense_index
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.protocols import Embedder, Judge
@@ -83,7 +91,7 @@ def _run(
         embeddings = build_dense_index(
             gold.corpus,
             embedder,
-            options.cache / f"dense-{gold.fingerprint[:12]}-{embedder_name}",
+            options.cache / slug(f"dense-{gold.fingerprint[:12]}-{embedder_name}"),
             model_name=embedder_name,
             on_progress=lambda done, total: progress.update(task, completed=done),
         )
@@ -99,7 +107,7 @@ def _run(
             folder=options.cache / "coverage",
             strict=options.strict,
         )
-        warm_up(work)
+        warm_up(work, embedder, judge)
         _ask(work, gold, progress, strict=options.strict)
     _check_ceilings(work, gold)
     found = summary(work, gold, seed=options.seed)
@@ -140,13 +148,15 @@ def _chosen(
     names = [row.name for row in rows]
     for name in only or ():
         if not any(name in each for each in names):
-            raise PerspectiveRAGError(f"no configuration has {name!r} in its name: {names}")
+            raise ConfigError(f"no configuration has {name!r} in its name: {', '.join(names)}")
     return [
         row
         for row in rows
         if row.name == BASELINE
-        or (judges or row.kind not in ("judged", "guarded"))
-        and (not only or any(name in row.name for name in only))
+        or (
+            (judges or row.kind not in ("judged", "guarded"))
+            and (not only or any(name in row.name for name in only))
+        )
     ]
 
 
@@ -166,9 +176,12 @@ def _check_ceilings(work: Sequence[Job], gold: GoldSet) -> None:
         return
     size = max(job.row.options["judge_k"] for job in ceilings)
     plain = next(job for job in work if job.row.name == BASELINE).pipeline
-    pools = {each.id: plain.retrieve(each.question, k=size) for each in gold.questions}
+    pools = {
+        each.id: [passage.id for passage in plain.retrieve(each.question, k=size).passages]
+        for each in gold.questions
+    }
     for job in ceilings:
-        check_ceiling(job.row, job.cell.outcomes, pools, gold, job.k)
+        check_ceiling(job, pools, gold)
 
 
 def _progress(console: Console) -> Progress:
@@ -194,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Compares configurations of the pipeline on questions with human labels.",
     )
     parser.add_argument("--data", type=Path, required=True, help="gold_coverage's dev.jsonl.gz")
-    parser.add_argument("--limit", type=int, help="ask the first N questions only")
+    parser.add_argument("--limit", type=whole, help="ask the first N questions only")
     parser.add_argument(
         "--judge", help="folder or model id; 'none' leaves the judged rows out (default: ours)"
     )

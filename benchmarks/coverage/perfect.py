@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,39 +15,30 @@ from perspective_rag.flow import Flow, call
 CERTAIN = 0.9
 
 
-@dataclass(frozen=True)
 class PerfectJudge:
     """An extractor that knows the sides of each question and a judge that reads their labels.
 
     No retriever: it sees the gold, and serves the rows that bound the others from above.
     """
 
-    questions: Iterable[GoldQuestion]
-    name: str = "gold labels"
-    threshold: float = 0.5
-    _sides: Mapping[str, tuple[Perspective, ...]] = field(init=False, repr=False)
-    _gold: Mapping[str, frozenset[str]] = field(init=False, repr=False)
+    name = "gold labels"
+    threshold = 0.5
 
-    def __post_init__(self) -> None:
-        sides, gold = {}, {}
-        for each in self.questions:
-            question = " ".join(each.question.split())
-            sides[question] = tuple(
-                Perspective(side, f"question {each.id}, {side}: {question}") for side in each.gold
-            )
-            for perspective in sides[question]:
-                gold[perspective.text] = each.gold[perspective.id]
-        object.__setattr__(self, "_sides", sides)
-        object.__setattr__(self, "_gold", gold)
+    def __init__(self, questions: Iterable[GoldQuestion]) -> None:
+        self._sides: dict[str, tuple[Perspective, ...]] = {}
+        self._gold: dict[str, frozenset[str]] = {}
+        for each in questions:
+            question = " ".join(each.question.split())  # as the pipeline hands it on
+            sides = [Perspective(side, f"{side} {each.id}: {question}") for side in each.gold]
+            self._sides[question] = tuple(sides)
+            self._gold.update({side.text: each.gold[side.id] for side in sides})
 
     def extract(self, question: str) -> Flow[Extraction]:
         """The sides that the labels of this question know."""
         return Extraction(question, self._sides[question])
         yield  # a flow that needs no step
 
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Any]:
+    def judge(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Flow[Any]:
         """``CERTAIN`` where a passage is labelled with a perspective, else 0."""
         pairs = len(passages) * len(perspectives)
         reply = yield from call(

@@ -17,7 +17,7 @@ from benchmarks.core.metrics import (
     precision_at_k,
 )
 from benchmarks.core.table import Table
-from benchmarks.coverage.configurations import BASELINE, GUARDED, Configuration
+from benchmarks.coverage.configurations import BASELINE, GUARDED
 from benchmarks.coverage.running import CUTS, Job
 
 METRICS = {"mrecall": mrecall_at_k, "precision": precision_at_k}
@@ -61,25 +61,22 @@ def summary(work: Sequence[Job], gold: GoldSet, *, seed: int) -> dict[str, Any]:
     return {"questions": len(gold.questions), "rows": rows, "statement": _statement(values, seed)}
 
 
-def check_ceiling(
-    row: Configuration, pool: Sequence[Outcome], outcomes: Sequence[Outcome], gold: GoldSet, k: int
-) -> None:
+def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -> None:
     """Raises ArithmeticError where a perfect judge in the pipeline falls short of the exact best.
 
-    ``pool`` are rankings that begin with the passages the judge could choose from.
+    ``pools`` has, for each question's id, a ranking that begins with what the judge chose from.
     """
-    size = row.options["judge_k"]
-    best = [
-        Outcome(question.id, tuple(oracle_ranking(seen.ranking[:size], question.gold, k)), 0.0)
-        for seen, question in zip(pool, gold.questions, strict=True)
-    ]
-    reached, possible = values_of(outcomes, gold, k), values_of(best, gold, k)
-    for metric, sample in possible.items():
-        for question, got, wanted in zip(gold.questions, reached[metric], sample, strict=True):
-            if got != wanted:
+    size: int = job.row.options["judge_k"]
+    for question in gold.questions:
+        pool = pools[question.id][:size]
+        best = oracle_ranking(pool, question.gold, job.k)
+        reached = job.cell.outcomes[question.id].ranking
+        for name, metric in METRICS.items():
+            got, possible = (metric(each, question.gold, job.k) for each in (reached, best))
+            if got != possible:
                 raise ArithmeticError(
-                    f"{row.name}, question {question.id}: {metric} is {got:g} through the "
-                    f"pipeline, and {wanted:g} is possible"
+                    f"{job.row.name}, question {question.id}: {name}@{job.k} is {got:g} through "
+                    f"the pipeline, and {possible:g} is possible"
                 )
 
 

@@ -43,7 +43,10 @@ def jobs(
     folder: Path,
     strict: bool,
 ) -> list[Job]:
-    """All that is to be done; outcomes in ``folder`` of the same code, data and models are done."""
+    """All that is to be done; outcomes in ``folder`` of the same code, data and models are done.
+
+    In strict mode questions with degradations are asked again.
+    """
     perfect = PerfectJudge(gold.questions)
     source = source_fingerprint()
     result = []
@@ -53,34 +56,34 @@ def jobs(
             key = {
                 "row": row.to_dict(),
                 "k": k,
-                "strict": strict,
                 "data": gold.fingerprint,
                 "embedder": embedder_name,
                 "judge": judge_identity if row.kind in ("judged", "guarded") else None,
                 "source": source,
             }
             cell = Cell(folder, f"{row.name}-{k}", key)
-            waiting = [each for each in gold.questions if each.id not in cell.outcomes]
+            waiting = [each for each in gold.questions if not _done(cell, each, strict)]
             result.append(Job(row, k, pipeline, cell, waiting))
     return result
 
 
-def warm_up(work: Sequence[Job]) -> None:
+def _done(cell: Cell, question: GoldQuestion, strict: bool) -> bool:
+    outcome = cell.outcomes.get(question.id)
+    return outcome is not None and not (strict and outcome.degradations)
+
+
+def warm_up(work: Sequence[Job], embedder: Embedder, judge: Judge | None) -> None:
     """Loads the models that the work will use, so that no question pays for it."""
-    for job in work:
-        if not job.waiting:
-            continue
-        pipeline = job.pipeline
-        if pipeline.embedder is not None:
-            pipeline.embedder.embed_queries(["a text to warm up with"])
-        if pipeline.judge is not None and job.row.kind != "ceiling":
-            side = Perspective("warm-up", "This is a text.")
-            run(pipeline.judge.judge([side], [Passage("warm-up", "This is a text.")]))
-            return
+    text = "This is a text."
+    if any(job.waiting for job in work):
+        embedder.embed_queries([text])
+    judges = any(job.waiting and job.row.kind in ("judged", "guarded") for job in work)
+    if judges and judge is not None:
+        run(judge.judge([Perspective("warm-up", text)], [Passage("warm-up", text)]))
 
 
 def perform(work: Sequence[Job], *, strict: bool) -> Iterator[Job]:
-    """Asks what is waiting, yielding the job after each question; each outcome is on disk by then."""
+    """Asks what is waiting; yields the job after each question, when its outcome is on disk."""
     for job in work:
         while job.waiting:
             question = job.waiting[0]

@@ -1,6 +1,6 @@
 """Answers in which every sentence cites a passage."""
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.answer.grounded import Answerer, GroundedAnswerer
+from perspective_rag.answer.grounded import GroundedAnswerer
 
-__all__ = ["Answerer", "ExtractiveAnswerer", "GroundedAnswerer"]
+__all__ = ["ExtractiveAnswerer", "GroundedAnswerer"]

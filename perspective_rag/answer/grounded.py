@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.errors import LLMError, LLMReplyError
 from perspective_rag.flow import Flow, ask, degrade
 from perspective_rag.prompts import at_least_one, fence, load_prompt, shorten
-from perspective_rag.protocols import LLM
+from perspective_rag.protocols import LLM, Answerer
 from perspective_rag.replies import bad_reply, parse_json, parse_list, reply_text
 from perspective_rag.sentences import split_sentences, text_key
 from perspective_rag.types import Answer, Claim, Passage, Prompt, RetrievalResult
@@ -43,12 +43,6 @@ _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _LATE_MARK = re.compile(
     rf"([.!?。！？])((?:{_MARK.pattern})+)".replace("(\\d{1,3}(", "(?:\\d{1,3}(")
 )
-
-
-class Answerer(Protocol):
-    """Turns what was retrieved into an answer."""
-
-    def answer(self, result: RetrievalResult) -> Flow[Answer]: ...
 
 
 @dataclass(slots=True)
@@ -154,14 +148,15 @@ def _read(text: str, prompt: Prompt, passages: Sequence[Passage], known: set[str
     seen: set[str] = set()
     for item in items:
         item = {"text": item} if isinstance(item, str) else item
-        words = item.get("text") if isinstance(item, Mapping) else None
-        if not isinstance(words, str) or not text_key(_MARK.sub("", words)):
+        given = item.get("text") if isinstance(item, Mapping) else None
+        words = " ".join(given.split()) if isinstance(given, str) else ""
+        claim = _MARK.sub("", words).strip()
+        if not text_key(claim):
             reading.dropped += 1
             continue
         cited = dict.fromkeys([*_numbers(item.get("citations")), *_marks(words)])
         ids = [passages[n - 1].id for n in cited if 1 <= n <= len(passages)]
         reading.invented += [n for n in cited if not 1 <= n <= len(passages)]
-        claim = " ".join(_MARK.sub("", words).split())
         perspective = item.get("perspective")
         if not ids:
             reading.dropped += 1
@@ -194,5 +189,5 @@ def _complaints(reading: _Reading) -> list[str]:
         numbers = ", ".join(str(n) for n in sorted(set(reading.invented)))
         complaints.append(f"citations of passages that do not exist were removed: {numbers}")
     if reading.dropped:
-        complaints.append(f"{reading.dropped} claims without a citation were dropped")
+        complaints.append(f"{reading.dropped} claims without a text or a citation were dropped")
     return complaints

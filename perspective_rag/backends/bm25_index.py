@@ -26,7 +26,7 @@ class BM25Store:
 
     English stop words are left out, words are not stemmed. Only passages that share a word with the
     query are found; ``filter`` is a predicate on passages or a mapping of metadata fields to
-    values. Raises ConfigError for no passages and for repeated ids, MissingDependency without bm25s.
+    values. Raises ConfigError for no passages or repeated ids, MissingDependency without bm25s.
     """
 
     takes_vector = False

@@ -108,7 +108,9 @@ class CrossEncoderJudge:
         classifier: PairClassifier | None = None,
     ) -> None:
         folder = DEFAULT_MODEL if model is None else Path(model)
-        settings = JudgeSettings.of(folder.parent if folder.suffix == ".onnx" else folder)
+        settings = JudgeSettings()
+        if classifier is None:
+            settings = JudgeSettings.of(folder.parent if folder.suffix == ".onnx" else folder)
         self.name = "perspective-rag-judge" if model is None else str(model)
         self.threshold = settings.threshold if threshold is None else threshold
         if not 0.0 <= self.threshold <= 1.0:

@@ -36,9 +36,8 @@ class OnnxClassifier:
         names = config.get("id2label") or {}
         self.labels = tuple(names[key] for key in sorted(names, key=int))
         self._tokenizer = Tokenizer.from_file(str(path.parent / "tokenizer.json"))
-        self._tokenizer.enable_truncation(max_tokens, strategy="only_first")
+        self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         self._tokenizer.no_padding()
-        self._statement_limit = max_tokens // 2
         options = onnxruntime.SessionOptions()
         if threads is not None:
             options.intra_op_num_threads = threads
@@ -50,9 +49,7 @@ class OnnxClassifier:
 
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix:
         """The model's outputs, shape (n, classes), in the order of the pairs."""
-        # A statement that filled the whole input would leave no room for the document.
-        short = [" ".join(statement.split()[: self._statement_limit]) for statement in statements]
-        encoded = self._tokenizer.encode_batch(list(zip(documents, short, strict=True)))
+        encoded = self._tokenizer.encode_batch(list(zip(documents, statements, strict=True)))
         result = np.zeros((len(encoded), len(self.labels) or 1))
         for rows in _by_length([len(each.ids) for each in encoded], self._batch_size):
             width = max(len(encoded[i].ids) for i in rows)
@@ -98,7 +95,7 @@ class TransformersClassifier:
             inputs = self._tokenizer(
                 [documents[i] for i in rows],
                 [statements[i] for i in rows],
-                truncation="only_first",
+                truncation="longest_first",
                 max_length=self._max_tokens,
                 padding=True,
                 return_tensors="pt",

@@ -24,17 +24,18 @@ def coverage_greedy(
 ) -> Selection:
     """min(k, n) candidates in the order picked, each by relevance and by the coverage it adds.
 
-    Each pick maximises w rel_i + (1 - w) sum over p of u_p P_ip prod over picked j of (1 - P_jp), with
-    w the ``relevance_weight`` and rel scaled to [0, 1] by its lowest and highest value (all equal: 1).
-    That is xQuAD with aspects stated as probabilities: Santos, Macdonald and Ounis, "Exploiting Query
-    Reformulations for Web Search Result Diversification", WWW 2010. O(k n m).
+    Each pick maximises w rel_i + (1 - w) sum over p of u_p P_ip prod over picked j of (1 - P_jp),
+    with w the ``relevance_weight`` and rel scaled to [0, 1] by its lowest and highest value (all
+    equal: 1). That is xQuAD with a perspective for a sub-query: Santos, Macdonald and Ounis,
+    "Exploiting Query Reformulations for Web Search Result Diversification", WWW 2010. O(k n m).
 
     ``relevance`` has shape (n,), higher is better. ``support`` has shape (n, m): P(candidate i
     supports perspective p) in [0, 1]; NaN = not known, which adds nothing and takes nothing away.
-    ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, 0.0 = coverage alone. ``weights`` u of shape
-    (m,): higher = that perspective matters more; at least 0, scaled to sum to 1 (None: all alike).
-    Of equal candidates the lower index wins; the scores of the selection are the values above. Raises
-    ConfigError for NaN in relevance, other shapes, probabilities or options out of range.
+    ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, 0.0 = coverage alone. ``weights`` u of
+    shape (m,): higher = that perspective matters more; at least 0, scaled to sum to 1 (None: all
+    alike). Of equal candidates the lower index wins; the scores of the selection are the values
+    above. Raises ConfigError for NaN in relevance, other shapes, probabilities or options out of
+    range.
     """
     scaled = _min_max(as_vector(relevance, "relevance").astype(np.float64))
     probabilities = _probabilities(support, scaled.size)

@@ -29,21 +29,22 @@ def mmr(
     """min(k, n) candidates by maximal marginal relevance, in the order picked.
 
     Each pick maximises w Sim1(i) - (1 - w) max over picked j of Sim2(i, j), with w the
-    ``relevance_weight``; the maximum over nothing is 0, and of equal candidates the lower index wins.
-    Carbonell and Goldstein, SIGIR 1998; BERDS, Equation 1. O(k n) beyond the matrix.
+    ``relevance_weight``; the maximum over nothing is 0, and of equal candidates the lower index
+    wins. Carbonell and Goldstein, SIGIR 1998; BERDS, Equation 1. O(k n) beyond the matrix.
 
     ``relevance`` is Sim1, shape (n,), and ``similarity`` Sim2, shape (n, n), where row j holds the
-    similarities to candidate j; both higher is more, and on like scales (see ``scale_relevance``).
-    ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity. ``first_pick``:
-    "criterion" as in the paper; "relevance" always starts with the most relevant, the retriever's
-    first, as the BERDS code does (another pick only where w is 0). The scores of the selection are the
-    values of the criterion. Raises ConfigError for NaN, infinity, other shapes, an option out of range.
+    similarities to candidate j; higher is more in both, and both are meant to be on one scale (see
+    ``scale_relevance``). ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more
+    diversity. ``first_pick``: "criterion" as in the paper; "relevance" starts with the most
+    relevant one, the retriever's first, as the BERDS code does (another pick only where w is 0).
+    The scores of the selection are the values of the criterion. Raises ConfigError for NaN,
+    infinity, other shapes, an option out of range.
     """
     values = as_vector(relevance, "relevance")
     matrix = as_matrix(similarity, "similarity", columns=values.size)
     if len(matrix) != values.size:
         raise ConfigError(
-            f"similarity must have shape (n, n) = ({values.size}, {values.size}) to match relevance; "
+            f"similarity must have one row for each of {values.size} relevances; "
             f"got shape {matrix.shape}"
         )
     return _picked(values, lambda i: matrix[i], k, relevance_weight, first_pick)
@@ -59,13 +60,15 @@ def mmr_from_embeddings(
 ) -> Selection:
     """``mmr`` with Sim2(i, j) = cos(e_i, e_j), in O(k n d) and without the (n, n) matrix.
 
-    ``embeddings`` has shape (n, d); a zero row is similar to nothing (cosine 0). All else as ``mmr``.
+    ``embeddings`` has shape (n, d); a zero row is similar to nothing (cosine 0). All else as in
+    ``mmr``.
     """
     values = as_vector(relevance, "relevance")
     rows = as_matrix(embeddings, "embeddings")
     if len(rows) != values.size:
         raise ConfigError(
-            f"embeddings must have one row for each of {values.size} relevances; got shape {rows.shape}"
+            f"embeddings must have one row for each of {values.size} relevances; "
+            f"got shape {rows.shape}"
         )
     units = normalised(rows)
     return _picked(
@@ -77,8 +80,8 @@ def scale_relevance(relevance: ArrayLike, *, maximum: float | None = None) -> Ve
     """Relevance divided by a maximum, so that Sim1 is on the scale of Sim2: shape (n,), float64.
 
     ``maximum``: the highest score over the whole data set, as the paper says (BERDS, Appendix B.6).
-    None takes the highest of this list, as its code does; a list without a score above 0 is then returned
-    as it is. Raises ConfigError for NaN, infinity, or a maximum that is not above 0.
+    None takes the highest of this list, as its code does; a list without a score above 0 is then
+    returned as it is. Raises ConfigError for NaN, infinity, or a maximum that is not above 0.
     """
     values: Vector = as_vector(relevance, "relevance").astype(np.float64)
     if maximum is None:
@@ -92,9 +95,10 @@ def scale_relevance(relevance: ArrayLike, *, maximum: float | None = None) -> Ve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MMR:
-    """A selector by ``mmr``; ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity.
+    """A selector by ``mmr``.
 
-    Raises ConfigError for an option out of range.
+    ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity; ``first_pick``
+    as in ``mmr``. Raises ConfigError for an option out of range.
     """
 
     relevance_weight: float = 0.5

@@ -329,7 +329,7 @@ def test_32_threads_share_one_client_and_get_their_own_replies(monkeypatch: pyte
         return original(*args, **settings)
 
     monkeypatch.setattr(openai, "OpenAI", slow)
-    with fake.OpenAIServer(fake.rejects("response_format")) as server:
+    with fake.OpenAIServer(fake.rejects("response_format"), delay=0.01) as server:
         llm = llm_for(server, max_concurrency=5)
         prompts = [Prompt("p", f"text {i}", schema=SCHEMA) for i in range(96)]
         with ThreadPoolExecutor(32) as pool:

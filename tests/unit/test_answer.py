@@ -9,9 +9,10 @@ import re
 import numpy as np
 import pytest
 
-from perspective_rag.answer import Answerer, ExtractiveAnswerer, GroundedAnswerer
+from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow import Recorder, arun, run
+from perspective_rag.protocols import Answerer
 from perspective_rag.testing import ScriptedLLM, TableJudge
 from perspective_rag.types import (
     Candidate,
@@ -111,13 +112,22 @@ class NaNJudge(TableJudge):
         return np.full((len(passages), len(perspectives)), np.nan)
 
 
+class NarrowJudge(TableJudge):
+    """Forgets one row, so that every later row would stand for the wrong sentence."""
+
+    def judge(self, perspectives, passages):
+        matrix = yield from super().judge(perspectives, passages)
+        return np.vstack([matrix[1:], matrix, matrix])
+
+
 def test_what_the_judge_could_not_judge_is_ranked_by_words():
     plain = run(ExtractiveAnswerer().answer(RESULT))
     assert run(ExtractiveAnswerer(NaNJudge()).answer(RESULT)) == plain
 
 
 @pytest.mark.parametrize(
-    "judge", [TableJudge(failing=frozenset({"a#0"})), type("Bad", (), {"threshold": 0.5})()]
+    "judge",
+    [TableJudge(failing=frozenset({"a#0"})), type("Bad", (), {"threshold": 0.5})(), NarrowJudge()],
 )
 def test_a_judge_that_fails_is_recorded_and_words_rank(judge):
     answer, book = drive(lambda: ExtractiveAnswerer(judge).answer(RESULT))
@@ -262,10 +272,15 @@ def test_citations_that_do_not_exist_are_removed_and_recorded():
     messages = [d.message for d in book.degradations]
     assert messages == [
         "citations of passages that do not exist were removed: 0, 7, 9",
-        "1 claims without a citation were dropped",
+        "1 claims without a text or a citation were dropped",
     ]
     with pytest.raises(LLMReplyError, match="grounded_answer"):
         run(GroundedAnswerer(llm).answer(RESULT), Recorder(strict=True))
+
+
+def test_a_perspective_that_a_claim_speaks_for_is_not_called_unsupported():
+    llm = ScriptedLLM(lambda prompt: reply(("A move would help.", [3], "move")))
+    assert run(GroundedAnswerer(llm).answer(RESULT)).unsupported == ()
 
 
 def test_an_unknown_perspective_is_no_perspective():

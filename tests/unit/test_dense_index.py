@@ -189,7 +189,13 @@ def test_a_damaged_index_is_refused(tmp_path):
             build_dense_index(corpus, HashEmbedder(), tmp_path, model_name="m")
     data.write_bytes(whole)
     values = json.loads(manifest.read_text())
-    for text in ("{", "[]", "{}", json.dumps({**values, "rows": 6}), json.dumps({**values, "format": 9})):
+    for text in (
+        "{",
+        "[]",
+        "{}",
+        json.dumps({**values, "rows": 6, "done": 6}),
+        json.dumps({**values, "format": 9}),
+    ):
         manifest.write_text(text)
         with pytest.raises(CorpusError, match="delete"):
             build_dense_index(corpus, HashEmbedder(), tmp_path, model_name="m")

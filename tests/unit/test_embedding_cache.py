@@ -97,7 +97,9 @@ def test_what_was_used_longest_ago_is_forgotten_first():
 
 def test_a_batch_larger_than_memory_is_answered():
     cached = CachedEmbedder(HashEmbedder(), max_passages=2)
-    np.testing.assert_allclose(cached.embed_passages(["a", "b", "c"]), rows_of("a", "b", "c"), atol=1e-6)
+    np.testing.assert_allclose(
+        cached.embed_passages(["a", "b", "c"]), rows_of("a", "b", "c"), atol=1e-6
+    )
 
 
 def test_the_caller_cannot_change_what_is_kept():
@@ -183,6 +185,21 @@ def test_threads_share_a_cache(path):
             future.result(timeout=60)
     if path is not None:  # without a file, what fell out of memory is embedded again
         assert len(inner.embedded) < 40 * 8
+
+
+def test_a_text_that_another_one_kept_meanwhile(tmp_path, caplog):
+    other = CachedEmbedder(HashEmbedder(), tmp_path / "c", "m")
+
+    class Slow(HashEmbedder):
+        def embed_passages(self, texts):
+            other.embed_passages(texts[:1])
+            return HashEmbedder.embed_passages(self, texts)
+
+    CachedEmbedder(Slow(), tmp_path / "c", "m").embed_passages(["one", "two"])
+    inner = HashEmbedder()
+    CachedEmbedder(inner, tmp_path / "c", "m").embed_passages(["one", "two"])
+    assert inner.embedded == []
+    assert caplog.text == ""
 
 
 WRITER = """

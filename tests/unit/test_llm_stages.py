@@ -294,7 +294,7 @@ def test_pairs_that_fail_are_nan_and_one_degradation_names_how_many():
             ("help", "stay"): "yes",
             ("help", "close"): RuntimeError("burst"),
             ("harm", "stay"): "Hard to tell.",
-            ("harm", "close"): Completion("?", choice_probabilities={"yes": float("nan")}),
+            ("harm", "close"): Completion("?", choice_probabilities={"yes": float("inf")}),
         }
     )
     matrix, book = drive(lambda: LLMJudge(llm).judge([PRO, CON], PASSAGES))

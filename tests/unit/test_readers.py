@@ -30,7 +30,9 @@ def lines_of(corpus):
 
 
 def test_jsonl_fields_become_the_passage(tmp_path):
-    corpus = load(tmp_path / "a.jsonl", '{"id": "x", "title": "T", "text": "Some text", "year": 2}\n')
+    corpus = load(
+        tmp_path / "a.jsonl", '{"id": "x", "title": "T", "text": "Some text", "year": 2}\n'
+    )
     assert corpus.passages == [Passage("x", "Some text", {"title": "T", "year": 2})]
     assert corpus.passages[0].title == "T"
     assert corpus.problems == []
@@ -125,7 +127,9 @@ def test_gzip(tmp_path):
 
 
 def test_a_truncated_gzip_keeps_what_can_be_read(tmp_path):
-    rows = "".join(json.dumps({"id": str(i), "text": f"row {i * 7919}"}) + "\n" for i in range(5000))
+    rows = "".join(
+        json.dumps({"id": str(i), "text": f"row {i * 7919}"}) + "\n" for i in range(5000)
+    )
     data = gzip.compress(rows.encode())
     corpus = load(tmp_path / "a.jsonl.gz", data[: len(data) // 2])
     found = len(corpus.passages)
@@ -198,7 +202,11 @@ def test_markdown(tmp_path):
 
 @pytest.mark.parametrize(
     ("body", "title"),
-    [("Heading\n=======\ntext", "Heading"), ("---\ntitle: 'Front'\n---\ntext", "Front"), ("text", "")],
+    [
+        ("Heading\n=======\ntext", "Heading"),
+        ("---\ntitle: 'Front'\n---\ntext", "Front"),
+        ("text", ""),
+    ],
 )
 def test_markdown_titles(tmp_path, body, title):
     assert load(tmp_path / "a.md", body).passages[0].title == title

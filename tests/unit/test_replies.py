@@ -137,7 +137,7 @@ STAGES = {"extract": Extract(), "expand": Expand(), "judge": Judging(), "answer"
 # What becomes of a reply: "ok" everything asked for is there, "lost" a part of it was lost and that
 # is recorded, "none" nothing could be used, that is recorded and the stage's fallback is the result.
 OK, LOST, NONE = "ok", "lost", "none"
-REFUSAL = "I'm sorry, but I can't help with that request."
+REFUSAL = "I'm sorry, but I can't discuss that, so I won't say yes."
 THOUGHT = "<think>The user wants views.\n1. First view\n2. yes or no?"
 
 
@@ -339,6 +339,7 @@ def test_parse_json(text, expected):
         ("Query 1: a b\n**Query 2:** c d", ["a b", "c d"]),
         ("Query 1:\na b\nQuery 2:\nc d", ["a b", "c d"]),
         ("- View 1.\n- View 2.", ["View 1.", "View 2."]),
+        ("People differ over zoos.\n1. a b\n2. c d\nBoth are heard often.", ["a b", "c d"]),
         ("## Views\n\n- a b\n\n---\n", ["a b"]),
         ('"a b",\n"c d"', ["a b", "c d"]),
         ("Great apes suffer\nOf course, here:\nSure zoos differ", ["Great apes suffer", "Sure zoos differ"]),

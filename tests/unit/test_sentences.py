@@ -18,7 +18,7 @@ SPLITS = [
     ["It rose by 3.5 per cent to $1.25.", "Then it fell."],
     ["Version 2.0.1 is out.", "Get it."],
     ["See Fig. 2 and No. 5.", "He said no.", "Then he left."],
-    ["Modern art.", "Ancient art."],
+    ["Modern art.", "His third rep.", "Ancient art."],
     ["J. K. Rowling wrote it.", "Vitamin C.", "The rest is known."],
     ['"Why?" he asked.', "Nobody knew."],
     ['He said "No."', "Then he left."],

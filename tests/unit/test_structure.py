@@ -21,7 +21,7 @@ LAYERS = [
     {"vectors", "sentences", "projection", "fusion", "dedup", "flow", "protocols", "options"},
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
     {"judge", "search", "merge", "answer"},
-    {"ordering", "guard", "testing", "backends", "corpus"},
+    {"ordering", "selection", "guard", "testing", "backends", "corpus"},
     {"pipeline"},
     {"local", "cli"},
 ]

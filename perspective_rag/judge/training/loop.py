@@ -25,8 +25,8 @@ class TrainingConfig:
     """Everything that decides a training run; it is stored with the model.
 
     ``learning_rate`` falls linearly to zero after ``warmup`` (share of all steps).
-    ``evaluate_every`` and ``checkpoint_every`` are seconds. ``max_tokens`` cuts the document, never
-    the statement.
+    ``evaluate_every`` and ``checkpoint_every`` are seconds. ``max_tokens`` cuts the longer
+    of document and statement. The ``frozen_layers`` lowest layers keep their weights (faster).
     """
 
     base: str
@@ -37,6 +37,7 @@ class TrainingConfig:
     label_smoothing: float = 0.05
     tokens_per_batch: int = 3072
     max_tokens: int = 192
+    frozen_layers: int = 0
     seed: int = 13
     checkpoint_every: float = 240.0
     evaluate_every: float = 600.0
@@ -73,6 +74,12 @@ def train(
     # Word vectors of a small data set drift for the words it holds and for no others: left as they
     # are.
     model.get_input_embeddings().weight.requires_grad_(False)
+    for number in range(config.frozen_layers):
+        for name, parameter in model.named_parameters():
+            if f".layer.{number}." in name:
+                parameter.requires_grad_(False)
+    if config.frozen_layers:
+        model.base_model.embeddings.requires_grad_(False)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device)
     decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
@@ -151,7 +158,7 @@ def train(
             inputs = tokenizer(
                 [p.document for p in batch],
                 [p.statement for p in batch],
-                truncation="only_first",
+                truncation="longest_first",
                 max_length=config.max_tokens,
                 padding=True,
                 return_tensors="pt",
@@ -197,7 +204,7 @@ def predict(
             inputs = tokenizer(
                 [pairs[i].document for i in rows],
                 [pairs[i].statement for i in rows],
-                truncation="only_first",
+                truncation="longest_first",
                 max_length=max_tokens,
                 padding=True,
                 return_tensors="pt",

@@ -119,7 +119,9 @@ class Recorder(BaseCallbackHandler):
     def on_retriever_start(self, serialized, query, *, run_id, parent_run_id=None, tags=None, **kw):
         self._start("retriever", run_id, parent_run_id, tags, kw)
 
-    def on_chat_model_start(self, serialized, messages, *, run_id, parent_run_id=None, tags=None, **kw):
+    def on_chat_model_start(
+        self, serialized, messages, *, run_id, parent_run_id=None, tags=None, **kw
+    ):
         self._start("llm", run_id, parent_run_id, tags, kw)
 
     def on_llm_start(self, serialized, prompts, *, run_id, parent_run_id=None, tags=None, **kw):
@@ -127,7 +129,12 @@ class Recorder(BaseCallbackHandler):
 
     def _start(self, kind, run_id, parent, tags, kw):
         self.runs[run_id] = SimpleNamespace(
-            id=run_id, kind=kind, parent=parent, tags=tags or [], name=kw.get("name"), metadata=kw.get("metadata")
+            id=run_id,
+            kind=kind,
+            parent=parent,
+            tags=tags or [],
+            name=kw.get("name"),
+            metadata=kw.get("metadata"),
         )
 
     def on_retriever_end(self, documents, *, run_id, **kw):
@@ -153,7 +160,9 @@ class Recorder(BaseCallbackHandler):
 @pytest.fixture
 def documents():
     return [
-        Document(id=name_of(key), page_content=text, metadata={"key": key, "nested": {"tags": [key]}})
+        Document(
+            id=name_of(key), page_content=text, metadata={"key": key, "nested": {"tags": [key]}}
+        )
         for key, text in TEXTS.items()
     ]
 

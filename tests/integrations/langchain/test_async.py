@@ -55,7 +55,9 @@ def slow_judge(judge):
 async def test_r11_ainvoke_does_not_block(documents, slow_judge, debate, kind):
     store = getattr(debate, kind)(debate.WordEmbeddings(delay=0.1), delay=0.1)
     store.add_documents(documents)
-    retriever = PerspectiveRetriever.wrap(store, judge=slow_judge, llm=SlowModel(), k=3, lambda_mult=0.7)
+    retriever = PerspectiveRetriever.wrap(
+        store, judge=slow_judge, llm=SlowModel(), k=3, lambda_mult=0.7
+    )
     found, pause, elapsed = await longest_pause(retriever.ainvoke(debate.question))
     assert len(found) == 3
     assert elapsed > 0.4, "extraction, embedding, search and judging are slow"
@@ -82,7 +84,9 @@ async def test_r11_acompress_does_not_block(documents, slow_judge, debate):
     assert pause < 0.09
 
 
-async def test_a_network_store_is_awaited_and_another_runs_in_a_thread(documents, embeddings, debate):
+async def test_a_network_store_is_awaited_and_another_runs_in_a_thread(
+    documents, embeddings, debate
+):
     for kind, awaited in ((debate.AsyncStore, True), (debate.NetworkStore, False)):
         store = kind(embeddings)
         store.add_documents(documents)

@@ -12,7 +12,9 @@ from langchain_perspective_rag import PerspectiveCompressor
 
 from perspective_rag import CapabilityError, ConfigError
 
-SIDES = json.dumps({"root": "Should zoos be closed?", "perspectives": ["breeding", "cages are cruel"]})
+SIDES = json.dumps(
+    {"root": "Should zoos be closed?", "perspectives": ["breeding", "cages are cruel"]}
+)
 
 
 async def test_it_covers_both_sides_and_touches_nothing(documents, judge, debate):

@@ -13,7 +13,9 @@ from perspective_rag.protocols import LLM, Embedder
 from perspective_rag.testing import ScriptedLLM
 
 PROMPT = Prompt("extract_perspectives", user="the question", system="the task")
-REPLY = '{"root": "Should zoos be closed?", "perspectives": ["Breeding saves species.", "Cages hurt."]}'
+REPLY = (
+    '{"root": "Should zoos be closed?", "perspectives": ["Breeding saves species.", "Cages hurt."]}'
+)
 
 
 def test_it_is_an_llm_and_counts_tokens():

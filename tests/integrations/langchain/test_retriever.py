@@ -28,7 +28,9 @@ class FixedRetriever(BaseRetriever):
 
 def test_two_lines_cover_both_sides_where_plain_search_shows_one(store, judge, debate):
     plain = debate.keys(store.as_retriever(search_kwargs={"k": 3}).invoke(debate.question))
-    wrapped = debate.keys(PerspectiveRetriever.wrap(store, judge=judge, k=3).invoke(debate.question))
+    wrapped = debate.keys(
+        PerspectiveRetriever.wrap(store, judge=judge, k=3).invoke(debate.question)
+    )
     assert {key.split("-")[0] for key in plain} == {"for"}
     assert {"for", "against"} <= {key.split("-")[0] for key in wrapped}
 
@@ -91,7 +93,11 @@ def test_r4_relevance_weight_one_is_plain_search_and_lower_avoids_copies(embeddi
 
 @pytest.mark.parametrize(
     ("wrong", "suggestion"),
-    [("lambda_mul", "lambda_mult"), ("relevance_wieght", "relevance_weight"), ("fetchk", "fetch_k")],
+    [
+        ("lambda_mul", "lambda_mult"),
+        ("relevance_wieght", "relevance_weight"),
+        ("fetchk", "fetch_k"),
+    ],
 )
 def test_r5_unknown_arguments_raise_and_suggest(store, judge, debate, wrong, suggestion):
     with pytest.raises(ConfigError, match=f"{wrong}.*{suggestion}"):
@@ -141,7 +147,11 @@ def test_r10_a_store_without_embeddings_says_what_to_pass(documents, embeddings,
 
 def test_options_in_bulk_and_by_name(store, judge):
     retriever = PerspectiveRetriever(
-        vectorstore=store, judge=judge, options={"k": 2, "judge_k": 9}, max_queries=3, lambda_mult=0.5
+        vectorstore=store,
+        judge=judge,
+        options={"k": 2, "judge_k": 9},
+        max_queries=3,
+        lambda_mult=0.5,
     )
     assert (retriever.k, retriever.relevance_weight) == (2, 0.5)
     options = retriever.pipeline.options
@@ -170,7 +180,9 @@ def test_r8_filter_and_store_arguments_reach_every_search(store, judge, debate):
 
 
 def test_r9_no_text_is_embedded_twice(store, judge, embeddings, debate):
-    retriever = PerspectiveRetriever.wrap(store, judge=judge, k=3, projection="pap", lambda_mult=0.5)
+    retriever = PerspectiveRetriever.wrap(
+        store, judge=judge, k=3, projection="pap", lambda_mult=0.5
+    )
     retriever.invoke(debate.question)
     assert embeddings.asked
     assert len(embeddings.asked) == len(set(embeddings.asked))
@@ -201,7 +213,9 @@ class Article(Document):
 
 def test_r23_id_metadata_and_subclass_come_back(judge, debate):
     given = [
-        Article(id=debate.name_of(key), page_content=text, metadata={"key": key}, author="A. Writer")
+        Article(
+            id=debate.name_of(key), page_content=text, metadata={"key": key}, author="A. Writer"
+        )
         for key, text in debate.texts.items()
     ]
     before = copy.deepcopy(given)
@@ -228,7 +242,9 @@ def test_r23_a_failing_judge_leaves_the_documents_alone(debate):
     documents = retriever.invoke(debate.question)
     assert len(documents) == 4
     assert given == before
-    assert all(d.metadata["perspective_rag"]["support"] == {} for d in documents), "not judged, not 0"
+    assert all(d.metadata["perspective_rag"]["support"] == {} for d in documents), (
+        "not judged, not 0"
+    )
     assert retriever.retrieve(debate.question).trace.degradations
 
 
@@ -271,7 +287,9 @@ def test_wrap_keeps_the_settings_of_a_vector_store_retriever(store, judge):
     assert PerspectiveRetriever.wrap(plain, judge=judge, k=2).k == 2
     diverse = PerspectiveRetriever.wrap(store.as_retriever(search_type="mmr"), judge=judge)
     assert (diverse.relevance_weight, diverse.fetch_k) == (0.5, 20)
-    sharp = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.1})
+    sharp = store.as_retriever(
+        search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.1}
+    )
     assert PerspectiveRetriever.wrap(sharp, judge=judge).retriever is sharp
 
 
@@ -298,7 +316,8 @@ def test_any_runnable_that_returns_documents_can_be_wrapped(documents, judge, de
     assert debate.keys(by_order) == debate.keys(documents[:2])
     ordered = PerspectiveRetriever.wrap(source, judge=None, k=10, embeddings=embeddings)
     relevance = [
-        d.metadata["perspective_rag"]["scores"]["relevance"] for d in ordered.invoke(debate.question)
+        d.metadata["perspective_rag"]["scores"]["relevance"]
+        for d in ordered.invoke(debate.question)
     ]
     assert relevance == sorted(relevance, reverse=True)
 
@@ -313,7 +332,9 @@ def test_embeddings_of_the_library_fit_too(documents, debate):
 
 def test_projection_needs_vectors(documents, judge):
     with pytest.raises(CapabilityError, match="projection"):
-        PerspectiveRetriever.wrap(FixedRetriever(documents=documents), judge=judge, projection="pap")
+        PerspectiveRetriever.wrap(
+            FixedRetriever(documents=documents), judge=judge, projection="pap"
+        )
 
 
 def test_r29_a_store_that_fails_raises_with_its_reason(store, judge, debate, recorder):

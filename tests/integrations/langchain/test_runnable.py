@@ -19,7 +19,9 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_perspective_rag import PerspectiveRetriever
 
 QUESTIONS = ["Should zoos be closed?", "Should museums be closed?", "Should bridges be painted?"]
-SIDES = json.dumps({"root": "Should zoos be closed?", "perspectives": ["breeding", "cages are cruel"]})
+SIDES = json.dumps(
+    {"root": "Should zoos be closed?", "perspectives": ["breeding", "cages are cruel"]}
+)
 
 
 @pytest.fixture

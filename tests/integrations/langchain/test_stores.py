@@ -82,7 +82,9 @@ def qdrant_store(embeddings, distance):
     made = client.QdrantClient(":memory:")
     made.create_collection(
         "debate",
-        vectors_config=client.models.VectorParams(size=64, distance=client.models.Distance[distance]),
+        vectors_config=client.models.VectorParams(
+            size=64, distance=client.models.Distance[distance]
+        ),
     )
     kind = client.models.Distance[distance]
     return module.QdrantVectorStore(made, "debate", embeddings, distance=kind)
@@ -116,7 +118,11 @@ class Expand:
 @pytest.fixture
 def flat(documents):
     return [
-        Document(id=d.id, page_content=d.page_content, metadata={"key": d.metadata["key"], "side": d.metadata["key"][:3]})
+        Document(
+            id=d.id,
+            page_content=d.page_content,
+            metadata={"key": d.metadata["key"], "side": d.metadata["key"][:3]},
+        )
         for d in documents
     ]
 

@@ -24,7 +24,9 @@ def synthesizer():
     return get_response_synthesizer(llm=MockLLM())  # repeats the prompt it is given
 
 
-async def test_a_query_engine_answers_from_both_sides_and_shows_the_model_no_report(zoo, synthesizer):
+async def test_a_query_engine_answers_from_both_sides_and_shows_the_model_no_report(
+    zoo, synthesizer
+):
     retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3)
     engine = RetrieverQueryEngine(retriever, response_synthesizer=synthesizer)
     for response in (engine.query(zoo.question), await engine.aquery(zoo.question)):
@@ -71,7 +73,9 @@ def test_a_fusion_of_several_questions_knows_its_nodes_again(zoo):
             return response
 
     ours = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3)
-    fusion = QueryFusionRetriever([ours], llm=Rewriting(), num_queries=2, use_async=False, similarity_top_k=9)
+    fusion = QueryFusionRetriever(
+        [ours], llm=Rewriting(), num_queries=2, use_async=False, similarity_top_k=9
+    )
     nodes = fusion.retrieve(zoo.question)
     assert len(ids(nodes)) == len(set(ids(nodes)))
 
@@ -104,7 +108,9 @@ def test_the_spans_of_the_searches_are_children_of_our_span(zoo):
         root_dispatcher.span_handlers = before
     spans: dict[str, SimpleSpan] = {span.id_: span for span in handler.completed_spans}
     ours = [name for name in spans if name.startswith("PerspectiveRetriever.retrieve")]
-    searches = [span for name, span in spans.items() if name.startswith("VectorIndexRetriever.retrieve")]
+    searches = [
+        span for name, span in spans.items() if name.startswith("VectorIndexRetriever.retrieve")
+    ]
     assert len(ours) == 1
     assert len(searches) >= 3
     assert all(_has_ancestor(span, ours[0], spans) for span in searches)

@@ -20,7 +20,9 @@ from perspective_rag.protocols import LLM, Embedder, KeepsEmbeddings, Store
 from perspective_rag.testing import ScriptedLLM
 from perspective_rag.types import Prompt
 
-REPLY = '{"root": "zoos", "perspectives": [{"text": "zoos should stay"}, {"text": "zoos should go"}]}'
+REPLY = (
+    '{"root": "zoos", "perspectives": [{"text": "zoos should stay"}, {"text": "zoos should go"}]}'
+)
 
 
 class ChatModel(MockLLM):
@@ -38,7 +40,9 @@ class ChatModel(MockLLM):
         self._asked.append(([(m.role.value, m.content) for m in messages], kwargs))
         if isinstance(self._reply, Exception):
             raise self._reply
-        return ChatResponse(message=ChatMessage(role="assistant", content=self._reply), raw=self._raw)
+        return ChatResponse(
+            message=ChatMessage(role="assistant", content=self._reply), raw=self._raw
+        )
 
     async def achat(self, messages, **kwargs):
         return self.chat(messages, **kwargs)
@@ -114,7 +118,9 @@ def test_rules_take_over_from_a_model_that_does_not_answer(zoo, reply):
 
 
 def test_a_language_model_of_ours_fits_too(zoo):
-    report = PerspectiveRetriever(zoo.index(), judge=None, llm=ScriptedLLM([REPLY])).report(zoo.question)
+    report = PerspectiveRetriever(zoo.index(), judge=None, llm=ScriptedLLM([REPLY])).report(
+        zoo.question
+    )
     assert len(report.perspectives) == 2
 
 

@@ -16,7 +16,9 @@ from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 
 @pytest.fixture
 def given(zoo):
-    return [NodeWithScore(node=node, score=1.0 - rank / 10) for rank, node in enumerate(zoo.nodes())]
+    return [
+        NodeWithScore(node=node, score=1.0 - rank / 10) for rank, node in enumerate(zoo.nodes())
+    ]
 
 
 def ids(nodes):
@@ -31,7 +33,9 @@ async def test_it_keeps_a_node_for_each_side_sync_and_async(zoo, given):
     assert len(nodes) == 3
     assert "e" in ids(nodes)
     again = await postprocessor.apostprocess_nodes(given, QueryBundle(zoo.question))
-    assert [(n.score, n.node.to_dict()) for n in nodes] == [(n.score, n.node.to_dict()) for n in again]
+    assert [(n.score, n.node.to_dict()) for n in nodes] == [
+        (n.score, n.node.to_dict()) for n in again
+    ]
     report = next(n for n in nodes if n.node.node_id == "e").node.metadata[METADATA_KEY]
     assert report["supports"] == ["oppose"]
     assert report["scores"]["given"] == pytest.approx(0.6)
@@ -64,11 +68,16 @@ def test_diversity_without_an_embedding_model_says_what_to_pass(zoo):
 
 
 def test_nothing_given_is_nothing_back(zoo):
-    assert PerspectivePostprocessor(judge=zoo.judge()).postprocess_nodes([], query_str=zoo.question) == []
+    assert (
+        PerspectivePostprocessor(judge=zoo.judge()).postprocess_nodes([], query_str=zoo.question)
+        == []
+    )
 
 
 def test_fewer_than_k_come_back_all(zoo, given):
-    nodes = PerspectivePostprocessor(judge=zoo.judge(), k=50).postprocess_nodes(given, query_str=zoo.question)
+    nodes = PerspectivePostprocessor(judge=zoo.judge(), k=50).postprocess_nodes(
+        given, query_str=zoo.question
+    )
     assert sorted(ids(nodes)) == sorted(ids(given))
 
 
@@ -151,4 +160,7 @@ async def test_rerank_events_fire_once_each(zoo, given, events):
 
 def test_perspectives_can_be_named(zoo, given):
     postprocessor = PerspectivePostprocessor(judge=zoo.judge(), perspectives=["one", "two"])
-    assert [p.text for p in postprocessor.report(given, zoo.question).perspectives] == ["one", "two"]
+    assert [p.text for p in postprocessor.report(given, zoo.question).perspectives] == [
+        "one",
+        "two",
+    ]

@@ -60,7 +60,10 @@ def test_r2_scores_that_grow_with_distance_do_not_turn_the_order_round(zoo):
     near = PerspectiveRetriever(zoo.WordRetriever(nodes), judge=None, perspectives=[])
     far = PerspectiveRetriever(Distances(nodes), judge=None, perspectives=[])
     assert ids(near.retrieve(zoo.question)) == ids(far.retrieve(zoo.question))
-    assert "search:question" not in near.retrieve(zoo.question)[0].node.metadata[METADATA_KEY]["scores"]
+    assert (
+        "search:question"
+        not in near.retrieve(zoo.question)[0].node.metadata[METADATA_KEY]["scores"]
+    )
 
 
 # R4, R5: names and directions
@@ -113,12 +116,16 @@ ONE_OF = MetadataFilters(
 )
 
 
-@pytest.mark.parametrize("options", [{}, {"projection": "pap"}, {"relevance_weight": 0.5}, {"coverage": "off"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"projection": "pap"}, {"relevance_weight": 0.5}, {"coverage": "off"}]
+)
 async def test_r8_filters_reach_the_store_with_every_search(zoo, options):
     store = zoo.RecordingVectorStore()
     judge = zoo.judge()
     judge.table = {}  # nothing is covered, so the guard searches too
-    retriever = PerspectiveRetriever(zoo.index(vector_store=store), judge=judge, filters=ODD, **options)
+    retriever = PerspectiveRetriever(
+        zoo.index(vector_store=store), judge=judge, filters=ODD, **options
+    )
     reports = [retriever.report(zoo.question), await retriever.areport(zoo.question)]
     for report in reports:
         assert {passage.id for passage in report.passages} == {"a", "c", "e"}
@@ -196,7 +203,9 @@ class SlowLLM(CustomLLM):
         from llama_index.core.llms import CompletionResponse
 
         time.sleep(0.3)
-        return CompletionResponse(text='{"root": "zoos", "perspectives": [{"text": "zoos should stay"}]}')
+        return CompletionResponse(
+            text='{"root": "zoos", "perspectives": [{"text": "zoos should stay"}]}'
+        )
 
     def stream_complete(self, prompt, formatted=False, **kwargs):
         raise NotImplementedError
@@ -346,10 +355,15 @@ async def test_r23_inputs_stay_as_they_were(zoo, fails):
     if fails == "coverage":
         options = {"coverage": "require", "perspectives": ["nothing supports this"]}
     bundle = QueryBundle(zoo.question, image_path="x.png", custom_embedding_strs=["cages"])
-    retriever = PerspectiveRetriever(source, judge=judge, embed_model=zoo.HashEmbedding(), **options)
+    retriever = PerspectiveRetriever(
+        source, judge=judge, embed_model=zoo.HashEmbedding(), **options
+    )
     before = copy.deepcopy(([node.to_dict() for node in source.nodes], asdict(bundle)))
     expected = {
-        False: None, "judge": PerspectiveRAGError, "searches": RetrievalError, "coverage": CoverageError
+        False: None,
+        "judge": PerspectiveRAGError,
+        "searches": RetrievalError,
+        "coverage": CoverageError,
     }[fails]
     for way in ("sync", "async"):
         try:
@@ -376,7 +390,9 @@ async def test_r23_no_embedding_is_written_into_the_callers_bundle(zoo):
 
 def test_r28_thirty_two_threads_get_the_answers_of_one(zoo):
     retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3, timeout=None)
-    questions = [f"Should {noun} be closed?" for noun in ("zoos", "parks", "cages", "species", "recipes")]
+    questions = [
+        f"Should {noun} be closed?" for noun in ("zoos", "parks", "cages", "species", "recipes")
+    ]
     alone = {question: told(retriever.retrieve(question)) for question in questions}
     state = dict(vars(retriever))
 

@@ -104,7 +104,9 @@ async def test_report_is_what_retrieve_returns(retriever, zoo):
 
 
 def test_perspectives_can_be_named_for_all_questions_or_for_one(zoo):
-    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=2, perspectives=["cages are cruel"])
+    retriever = PerspectiveRetriever(
+        zoo.index(), judge=zoo.judge(), k=2, perspectives=["cages are cruel"]
+    )
     assert [p.text for p in retriever.report(zoo.question).perspectives] == ["cages are cruel"]
     asked = retriever.report(zoo.question, perspectives=["species are kept alive"])
     assert [p.text for p in asked.perspectives] == ["species are kept alive"]
@@ -140,7 +142,10 @@ def test_the_class_and_the_fields_of_a_node_are_kept(zoo):
     class OwnNode(TextNode):
         page: int = 0
 
-    nodes = [OwnNode(id_="own", text=zoo.texts["a"], page=7), IndexNode(id_="i", text="zoos", index_id="x")]
+    nodes = [
+        OwnNode(id_="own", text=zoo.texts["a"], page=7),
+        IndexNode(id_="i", text="zoos", index_id="x"),
+    ]
     found = PerspectiveRetriever(zoo.WordRetriever(nodes), judge=None).retrieve(zoo.question)
     by_id = {item.node.node_id: item.node for item in found}
     assert type(by_id["own"]) is OwnNode
@@ -187,7 +192,10 @@ def test_the_default_judge_is_the_packages_own_and_costs_nothing_to_name(zoo):
 def test_no_judge_judges_nothing(zoo):
     retriever = PerspectiveRetriever(zoo.index(), judge=None, k=3)
     assert retriever.report(zoo.question).coverage is None
-    assert all(item.node.metadata[METADATA_KEY]["supports"] == [] for item in retriever.retrieve(zoo.question))
+    assert all(
+        item.node.metadata[METADATA_KEY]["supports"] == []
+        for item in retriever.retrieve(zoo.question)
+    )
 
 
 def test_a_vector_search_without_an_embedding_model_says_what_to_pass(zoo):
@@ -208,7 +216,9 @@ def test_a_retriever_gets_vectors_when_an_embedding_model_is_given(zoo):
     PerspectiveRetriever(source, judge=None, k=2).retrieve(zoo.question)
     assert all(bundle.embedding is None for bundle in source.bundles)
     source.bundles.clear()
-    PerspectiveRetriever(source, judge=None, k=2, embed_model=zoo.HashEmbedding()).retrieve(zoo.question)
+    PerspectiveRetriever(source, judge=None, k=2, embed_model=zoo.HashEmbedding()).retrieve(
+        zoo.question
+    )
     assert source.bundles
     assert all(len(bundle.embedding) == 64 for bundle in source.bundles)
 
@@ -216,7 +226,9 @@ def test_a_retriever_gets_vectors_when_an_embedding_model_is_given(zoo):
 def test_a_keyword_retriever_is_reordered_by_the_embedding_model(zoo):
     source = zoo.WordRetriever(zoo.nodes())
     model = zoo.HashEmbedding()
-    retriever = PerspectiveRetriever(source, judge=None, embed_model=model, takes_vector=False, perspectives=[])
+    retriever = PerspectiveRetriever(
+        source, judge=None, embed_model=model, takes_vector=False, perspectives=[]
+    )
     found = retriever.report(zoo.question, k=6)
     assert all(bundle.embedding is None for bundle in source.bundles)
     question = np.array(model.get_query_embedding(zoo.question))
@@ -253,7 +265,9 @@ def test_the_callers_bundle_speaks_for_its_own_question(zoo):
     model.texts.clear()
     assert ids(retriever.retrieve(QueryBundle(zoo.question, embedding=wanted))) == ["f"]
     assert model.texts == []
-    assert ids(retriever.retrieve(QueryBundle(zoo.question, custom_embedding_strs=[zoo.texts["f"]]))) == ["f"]
+    assert ids(
+        retriever.retrieve(QueryBundle(zoo.question, custom_embedding_strs=[zoo.texts["f"]]))
+    ) == ["f"]
     assert model.texts == [zoo.texts["f"]]
 
 

@@ -125,7 +125,9 @@ def test_faiss_refuses_filters_with_its_own_words(zoo, texts, tmp_path):
     from perspective_rag.errors import RetrievalError
 
     filters = MetadataFilters(filters=[ExactMatchFilter(key="shelf", value="odd")])
-    retriever = PerspectiveRetriever(zoo.index(vector_store=faiss_l2(tmp_path)), judge=None, filters=filters)
+    retriever = PerspectiveRetriever(
+        zoo.index(vector_store=faiss_l2(tmp_path)), judge=None, filters=filters
+    )
     with pytest.raises(RetrievalError, match="not implemented for Faiss"):
         retriever.retrieve(QUESTION)
 

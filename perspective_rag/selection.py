@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from perspective_rag.select.coverage_greedy import coverage_greedy
 
 from perspective_rag.coverage import swap_in
 from perspective_rag.judging import support_matrix
 from perspective_rag.options import PipelineOptions
+from perspective_rag.select.coverage_greedy import coverage_greedy
 from perspective_rag.types import Candidate, Perspective
 
 

@@ -1,0 +1,316 @@
+"""The coverage benchmark from its command line to its files, over a corpus with a known ceiling."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+from rich.console import Console
+
+from benchmarks.core import results
+from benchmarks.core.cells import Cell, Outcome
+from benchmarks.core.gold import read_gold
+from benchmarks.core.table import Table
+from benchmarks.coverage.__main__ import INTERRUPTED, main
+from benchmarks.coverage.configurations import BASELINE, GUARDED, configurations
+from benchmarks.coverage.report import check_ceiling
+from benchmarks.coverage.running import CUTS, Job
+from perspective_rag import CorpusError
+from perspective_rag.testing import HashEmbedder, TableJudge
+
+TOPICS = ("zoos", "cars", "exams", "phones", "taxes", "guns", "drones", "pets")
+ASKED = 6  # the last of these is the hard one
+ECHOES = 30
+
+
+@dataclass
+class Written:
+    """A gold file, and what a judge without errors says of its passages."""
+
+    path: object
+    table: dict = field(default_factory=dict)
+
+
+@pytest.fixture
+def gold(tmp_path):
+    """Eight questions, each with two passages a side that share its words.
+
+    Only the opposing passages of question 6 share none, and 30 unlabelled passages echo that question:
+    among the first 20 of 62 passages one side is not to be had, among 100 everything is.
+    """
+    lines, questions, table = [], [], {}
+    for number, topic in enumerate(TOPICS, start=1):
+        sides = {"support": [], "oppose": []}
+        for side, ids in sides.items():
+            for copy in range(2):
+                words = f"{topic} should be banned {side} {copy}"
+                if number == ASKED:
+                    words = (
+                        f"{topic} should be banned"
+                        if side == "support"
+                        else f"nothing alike {copy}"
+                    )
+                ids.append(len(lines))
+                table[str(len(lines)), side] = 0.9
+                lines.append({"kind": "doc", "id": len(lines), "text": words})
+        questions.append(
+            {"kind": "query", "id": number, "question": f"{topic} should be banned", "gold": sides}
+        )
+    for copy in range(ECHOES):
+        text = f"{TOPICS[ASKED - 1]} should be banned echo{copy}"
+        lines.append({"kind": "doc", "id": len(lines), "text": text})
+    path = tmp_path / "gold.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(line) + "\n" for line in [*lines, *questions])
+    return Written(path, table)
+
+
+@pytest.fixture
+def bench(gold, tmp_path):
+    """Runs the command line: ``bench(judge, *arguments)`` gives exit status, document and output."""
+
+    def run(judge, *arguments, cache="cache"):
+        out = tmp_path / "out.json"
+        screen = io.StringIO()
+        status = main(
+            [
+                f"--data={gold.path}",
+                f"--limit={ASKED}",
+                f"--cache={tmp_path / cache}",
+                f"--out={out}",
+                *arguments,
+            ],
+            embedder=HashEmbedder(dimensions=512),
+            judge=judge,
+            console=Console(file=screen, width=250),
+        )
+        return status, results.read(out) if status == 0 else None, screen.getvalue()
+
+    return run
+
+
+def mean(document, row, metric):
+    return document["results"]["rows"][row]["metrics"][metric]["mean"]
+
+
+def test_the_ceiling_is_what_the_labels_allow(bench):
+    status, document, _ = bench(None, "--judge", "none", "--strict")
+    assert status == 0
+    five_of_six = pytest.approx(5 / 6, abs=1e-6)
+    assert mean(document, "perfect judge, top 20", "mrecall@5") == five_of_six
+    assert mean(document, "perfect judge, top 20", "precision@5") == pytest.approx(
+        (5 * 4 / 5 + 2 / 5) / 6, abs=1e-6
+    )
+    assert mean(document, "perfect judge, top 100", "mrecall@5") == 1.0
+    assert mean(document, "perfect judge, top 100", "precision@5") == pytest.approx(0.8)
+    assert mean(document, "perfect judge, top 100", "precision@10") == pytest.approx(0.4)
+    assert mean(document, BASELINE, "mrecall@5") == five_of_six
+
+
+def test_every_row_is_there_with_its_cost_and_the_words_name_the_best_rival(bench, gold):
+    status, document, screen = bench(TableJudge(gold.table))
+    assert status == 0
+    rows = document["results"]["rows"]
+    assert list(rows) == [row.name for row in configurations()]
+    assert document["results"]["questions"] == ASKED
+    for row in rows.values():
+        assert set(row["metrics"]) == {"mrecall@5", "mrecall@10", "precision@5", "precision@10"}
+        for bounds in row["metrics"].values():
+            assert bounds["low"] <= bounds["mean"] <= bounds["high"]
+        assert set(row["at"]) == {"5", "10"}
+    assert rows[BASELINE]["at"]["5"]["searches"] == 1.0
+    assert rows[BASELINE]["at"]["5"]["judged_pairs"] == 0.0
+    assert rows[BASELINE]["at"]["5"]["said_covered"] is None
+    assert rows[BASELINE]["against_baseline"]["mrecall@5"]["p"] == 1.0
+    assert rows["statement and negation, rrf"]["at"]["5"]["searches"] == 2.0
+    assert rows["judged choice, no guard"]["at"]["5"]["judged_pairs"] > 0
+    guarded = rows[GUARDED]["at"]["5"]
+    assert ASKED >= guarded["said_covered"] >= guarded["said_covered_rightly"] > 0
+    assert guarded["balance"].keys() == {"support", "oppose"}
+    words = document["results"]["statement"]
+    assert "guarded" in words
+    assert "perfect" not in words
+    assert GUARDED in screen
+    assert words in screen.replace("\n", " ")
+
+
+def test_without_a_judge_its_rows_are_left_out_and_only_chooses_among_the_others(bench):
+    _, document, _ = bench(None, "--judge", "none", "--only", "MMR 0.9")
+    assert list(document["results"]["rows"]) == [BASELINE, "MMR 0.9", "MMR 0.95"]
+    assert document["judge"] is None
+    assert document["results"]["statement"] == "The guarded pipeline was not run."
+    status, _, screen = bench(None, "--judge", "none", "--only", "MRM")
+    assert status == 2
+    assert "ConfigError" in screen
+
+
+@dataclass
+class Interrupted(TableJudge):
+    """Stops the program, as Ctrl-C does, when it is asked about its ``at``-th question."""
+
+    at: int = 3
+    seen: set = field(default_factory=set)
+
+    def judge(self, perspectives, passages):
+        self.seen |= {p.claim for p in perspectives if p.id != "warm-up"}
+        if len(self.seen) == self.at:
+            raise KeyboardInterrupt
+        return (yield from super().judge(perspectives, passages))
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped_and_judges_nothing_twice(bench, gold):
+    judged = ("--only", "judged", "--only", "guarded")
+    whole = TableJudge(gold.table)
+    _, expected, _ = bench(whole, *judged, cache="other")
+    first, second = Interrupted(gold.table), TableJudge(gold.table)
+    status, _, screen = bench(first, *judged)
+    assert status == INTERRUPTED
+    assert "goes on from here" in screen
+    assert first.judged
+    status, document, _ = bench(second, *judged)
+    assert status == 0
+
+    def pairs(*judges):
+        return Counter(pair for j in judges for pair in j.judged if pair[0] != "warm-up")
+
+    assert pairs(first, second) == pairs(whole)
+    for name, row in expected["results"]["rows"].items():
+        assert document["results"]["rows"][name]["metrics"] == row["metrics"]
+    third = TableJudge(gold.table)
+    bench(third, *judged)
+    assert not third.judged
+
+
+def test_another_judge_or_other_data_is_not_taken_for_this_one(bench, gold):
+    bench(TableJudge(gold.table), "--only", "guarded")
+    other = TableJudge(gold.table, threshold=0.6)
+    bench(other, "--only", "guarded")
+    assert other.judged
+    with gzip.open(gold.path, "at", encoding="utf-8") as stream:
+        stream.write(json.dumps({"kind": "doc", "id": "new", "text": "one more"}) + "\n")
+    again = TableJudge(gold.table, threshold=0.6)
+    bench(again, "--only", "guarded")
+    assert again.judged
+
+
+def test_degradations_are_counted_and_strict_mode_fails_on_them(bench, gold):
+    broken = TableJudge(gold.table, failing=frozenset({"0"}))
+    status, document, _ = bench(broken, "--only", "guarded")
+    assert status == 0
+    assert document["degradations"] > 0
+    status, _, screen = bench(broken, "--only", "guarded", "--strict")
+    assert status == 2
+    assert "JudgeError" in screen
+    # What degraded before is asked again, and counts no more once it works.
+    status, document, _ = bench(TableJudge(gold.table), "--only", "guarded", "--strict")
+    assert (status, document["degradations"]) == (0, 0)
+
+
+def test_results_carry_their_provenance_and_a_table_lies_beside_them(bench, gold, tmp_path):
+    _, document, _ = bench(TableJudge(gold.table), "--only", "guarded")
+    results.check(document)
+    assert document["benchmark"] == "coverage"
+    assert document["command"].startswith("python -m benchmarks.coverage --data=")
+    assert document["data"]["fingerprint"] == read_gold(gold.path).fingerprint
+    assert document["data"]["questions"] == ASKED
+    assert document["judge"] == {"name": "table", "threshold": 0.5, "files": None}
+    assert document["embedder"] == "HashEmbedder"
+    assert set(document["library"]) == {"version", "source", "commit", "changed_since"}
+    assert document["config"]["rows"][GUARDED]["options"]["fetch_k"] == 100
+    text = (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert f"| {BASELINE} |" in text
+    assert document["results"]["statement"] in text
+
+
+@pytest.mark.parametrize("field_name", ["seed", "judge", "data", "results"])
+def test_results_that_lack_a_field_are_refused(bench, gold, tmp_path, field_name):
+    _, document, _ = bench(None, "--judge", "none", "--only", "MMR 0.9")
+    path = tmp_path / "damaged.json"
+    with pytest.raises(ValueError, match=field_name):
+        results.write({k: v for k, v in document.items() if k != field_name}, path)
+    with pytest.raises(ValueError, match=field_name):
+        results.check({**document, field_name: "text"})
+    with pytest.raises(ValueError, match="surprise"):
+        results.check({**document, "surprise": 1})
+    assert not path.exists()
+
+
+def test_a_pipeline_below_its_ceiling_is_noticed(gold, tmp_path):
+    data = read_gold(gold.path, limit=1)
+    row = next(row for row in configurations() if row.kind == "ceiling")
+    [question] = data.questions
+    best = [min(ids) for ids in question.gold.values()]
+    for ranking, fails in (
+        (best[:1], True),
+        ([*question.gold["support"], *question.gold["oppose"]], False),
+    ):
+        cell = Cell(tmp_path, "row", {"ranking": ranking})
+        cell.add(Outcome(question.id, tuple(ranking), 0.0))
+        job = Job(row, CUTS[0], None, cell, [])
+        pool = [p.id for p in data.corpus.passages]
+        if fails:
+            with pytest.raises(ArithmeticError, match="is possible"):
+                check_ceiling(job, {question.id: pool}, data)
+        else:
+            check_ceiling(job, {question.id: pool}, data)
+
+
+def test_half_a_line_is_dropped_and_the_rest_is_kept(tmp_path):
+    cell = Cell(tmp_path, "a row", {"k": 5})
+    cell.add(Outcome("1", ("a", "b"), 0.1, {"search": 0.1}, 2, 3, True, ["judge: late"]))
+    cell.add(Outcome("2", (), 0.2))
+    with cell.path.open("a", encoding="utf-8") as stream:
+        stream.write('{"question": "3", "ran')
+    again = Cell(tmp_path, "a row", {"k": 5})
+    assert again.path == cell.path
+    assert list(again.outcomes) == ["1", "2"]
+    assert again.outcomes["1"].ranking == ("a", "b")
+    again.add(Outcome("3", ("c",), 0.3))
+    assert list(Cell(tmp_path, "a row", {"k": 5}).outcomes) == ["1", "2", "3"]
+    assert not Cell(tmp_path, "a row", {"k": 6}).outcomes
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"kind": "doc", "id": 1}', "gold.jsonl:3 is neither"),
+        ('{"kind": "thing"}', "unknown kind"),
+        ("{", "gold.jsonl:3 is neither"),
+        (
+            '{"kind": "query", "id": 9, "question": "q", "gold": {"support": [77]}}',
+            "names no passage: '77'",
+        ),
+    ],
+)
+def test_gold_that_cannot_be_used_names_the_line(tmp_path, line, message):
+    path = tmp_path / "gold.jsonl"
+    first = '{"kind": "doc", "id": 1, "text": "t"}'
+    path.write_text(
+        first + '\n{"kind": "query", "id": 1, "question": "q", "gold": {"a": [1]}}\n' + line,
+        "utf-8",
+    )
+    with pytest.raises(CorpusError, match=message):
+        read_gold(path)
+    with pytest.raises(CorpusError, match="cannot be read"):
+        read_gold(tmp_path / "absent.jsonl")
+
+
+def test_a_table_reads_the_same_in_a_terminal_and_in_markdown():
+    table = Table("Title", ["row", "value"])
+    table.add("a | b", "1.0 [0.5, 1.5]")
+    assert table.markdown().splitlines() == [
+        "**Title**",
+        "",
+        "| row | value |",
+        "| --- | ---: |",
+        "| a \\| b | 1.0 [0.5, 1.5] |",
+    ]
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(table.rich())
+    assert "1.0 [0.5, 1.5]" in screen.getvalue()
+    with pytest.raises(ValueError, match="1 cells for 2 columns"):
+        table.add("alone")
