@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 import rich.table
 from rich import box
+from rich.console import Console
 from rich.text import Text
+
+
+def wide_console() -> Console:
+    """A console as wide as the terminal, or wide enough for our tables where there is none."""
+    console = Console()
+    return console if console.is_terminal else Console(width=130)
 
 
 @dataclass(slots=True)
@@ -28,7 +35,7 @@ class Table:
         """The table for a rich console."""
         table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
         for place, column in enumerate(self.columns):
-            table.add_column(column, justify="right" if place else "left", overflow="fold")
+            table.add_column(column, justify="right" if place else "left", no_wrap=bool(place))
         for row in self.rows:
             # As Text, because a string like "[44.4, 58.6]" would be read as markup.
             table.add_row(*map(Text, row))

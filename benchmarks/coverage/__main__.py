@@ -26,8 +26,9 @@ from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.cells import slug
 from benchmarks.core.gold import GoldSet, read_gold
+from benchmarks.core.table import wide_console
 from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
-from benchmarks.coverage.report import check_ceiling, summary, table
+from benchmarks.coverage.report import check_ceiling, summary, tables
 from benchmarks.coverage.running import CUTS, Job, jobs, perform, warm_up
 from perspective_rag import (
     ConfigError,
@@ -57,7 +58,7 @@ def main(
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
-    console = console or Console()
+    console = console or wide_console()
     try:
         _run(options, given, embedder, judge, console)
     except PerspectiveRAGError as error:
@@ -132,11 +133,11 @@ def _run(
     )
     out = options.out or _default_out(options)
     results.write(document, out)
-    shown = table(found, f"{gold.name}, {len(gold.questions)} questions, 95% intervals")
-    out.with_suffix(".md").write_text(
-        f"{shown.markdown()}\n{found['statement']}\n", encoding="utf-8"
-    )
-    console.print(shown.rich())
+    shown = tables(found, f"{gold.name}, {len(gold.questions)} questions")
+    text = "\n".join([*(each.markdown() for each in shown), found["statement"], ""])
+    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    for each in shown:
+        console.print(each.rich())
     console.print(found["statement"], highlight=False, markup=False)
     console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
 

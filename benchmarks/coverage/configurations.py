@@ -36,12 +36,11 @@ class Configuration:
         self, store: Store, embedder: Embedder, judge: Judge | None, perfect: PerfectJudge
     ) -> PerspectivePipeline:
         """The pipeline of this row."""
-        ceiling = self.kind == "ceiling"
+        judges = {"search": None, "ceiling": perfect}
         return PerspectivePipeline(
             store,
             embedder=embedder,
-            judge=perfect if ceiling else None if self.kind == "search" else judge,
-            extractor=perfect if ceiling else None,
+            judge=judges.get(self.kind, judge),
             expander=StatementExpander() if self.expands else NoExpansion(),
             **self.options,
         )
@@ -60,9 +59,7 @@ def configurations() -> list[Configuration]:
         for weight in MMR_LAMBDAS
     ]
     rows += [
-        Configuration(
-            f"statement and negation, {fusion}", "search", True, {**plain, "fusion": fusion}
-        )
+        Configuration(f"with negation, {fusion}", "search", True, {**plain, "fusion": fusion})
         for fusion in ("round-robin", "rrf")
     ]
     rows += [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.core.gold import GoldQuestion
-from perspective_rag import Extraction, Passage, Perspective
+from perspective_rag import Passage, Perspective
 from perspective_rag.flow import Flow, call
 
 # Below 1, so that a second passage for a covered perspective still adds to the expected coverage.
@@ -16,27 +16,22 @@ CERTAIN = 0.9
 
 
 class PerfectJudge:
-    """An extractor that knows the sides of each question and a judge that reads their labels.
+    """A judge that reads the labels of the questions, for the rows that bound the others.
 
-    No retriever: it sees the gold, and serves the rows that bound the others from above.
+    ``sides`` are the perspectives it knows for a question: a pipeline is given them with the
+    question, because two questions of a set may have the same text and other labels.
     """
 
     name = "gold labels"
     threshold = 0.5
 
     def __init__(self, questions: Iterable[GoldQuestion]) -> None:
-        self._sides: dict[str, tuple[Perspective, ...]] = {}
+        self.sides: dict[str, tuple[Perspective, ...]] = {}
         self._gold: dict[str, frozenset[str]] = {}
         for each in questions:
-            question = " ".join(each.question.split())  # as the pipeline hands it on
-            sides = [Perspective(side, f"{side} {each.id}: {question}") for side in each.gold]
-            self._sides[question] = tuple(sides)
+            sides = [Perspective(side, f"{side} {each.id}: {each.question}") for side in each.gold]
+            self.sides[each.id] = tuple(sides)
             self._gold.update({side.text: each.gold[side.id] for side in sides})
-
-    def extract(self, question: str) -> Flow[Extraction]:
-        """The sides that the labels of this question know."""
-        return Extraction(question, self._sides[question])
-        yield  # a flow that needs no step
 
     def judge(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Flow[Any]:
         """``CERTAIN`` where a passage is labelled with a perspective, else 0."""

@@ -80,40 +80,43 @@ def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -
                 )
 
 
-def table(results: Mapping[str, Any], title: str) -> Table:
-    """The results as a table: means in percent with their 95% interval."""
-    result = Table(
-        title,
+def tables(results: Mapping[str, Any], title: str) -> list[Table]:
+    """The results as two tables, at k = 5 and beyond it: means in percent, 95% intervals."""
+    first = Table(
+        f"{title}: k = 5",
+        ("configuration", "MRecall@5", "vs top-k (p)", "Precision@5", "labels in the top 5"),
+    )
+    second = Table(
+        f"{title}: k = 10, and the cost of a question at k = 5",
         (
             "configuration",
-            "MRecall@5",
-            "vs top-k (p)",
-            "Precision@5",
-            "balance@5",
             "MRecall@10",
             "Precision@10",
-            "pairs",
+            "pairs judged",
             "searches",
-            "s",
+            "seconds",
             "degraded",
         ),
     )
     for name, row in results["rows"].items():
-        cost = row["at"]["5"]
-        result.add(
+        cost, metrics = row["at"]["5"], row["metrics"]
+        first.add(
             name,
-            _percent(row["metrics"]["mrecall@5"]),
+            _percent(metrics["mrecall@5"]),
             _against(row["against_baseline"]["mrecall@5"]) if name != BASELINE else "",
-            _percent(row["metrics"]["precision@5"]),
-            " / ".join(str(count) for count in cost["balance"].values()),
-            _percent(row["metrics"]["mrecall@10"]),
-            _percent(row["metrics"]["precision@10"]),
+            _percent(metrics["precision@5"]),
+            " / ".join(f"{count} {side}" for side, count in cost["balance"].items()),
+        )
+        second.add(
+            name,
+            _percent(metrics["mrecall@10"]),
+            _percent(metrics["precision@10"]),
             f"{cost['judged_pairs']:.1f}",
             f"{cost['searches']:.1f}",
             f"{cost['seconds_p50']:.3f}",
             str(sum(each["degradations"] for each in row["at"].values())),
         )
-    return result
+    return [first, second]
 
 
 def _differences(values: Values, base: Values, seed: int) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.core.cells import Cell, Outcome
 from benchmarks.core.gold import GoldQuestion, GoldSet
-from benchmarks.core.results import source_fingerprint
+from benchmarks.core.results import hash_of_files, source_fingerprint
 from benchmarks.coverage.configurations import Configuration
 from benchmarks.coverage.perfect import PerfectJudge
 from perspective_rag import Passage, Perspective, PerspectivePipeline, RetrievalResult, run
@@ -19,16 +19,24 @@ from perspective_rag.protocols import Embedder, Judge, Store
 CUTS = (5, 10)
 """The k that each row is run with."""
 
+HERE = Path(__file__).parent
+ASKING = [HERE / name for name in ("configurations.py", "perfect.py", "running.py")]
+"""The benchmark's own code that outcomes depend on; reports are made anew in any case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row at one k: its pipeline, the outcomes known, and the questions still to be asked."""
+    """One row at one k: its pipeline, the outcomes known, and the questions still to be asked.
+
+    ``sides`` are the perspectives given with a question, by its id; no row but a ceiling has any.
+    """
 
     row: Configuration
     k: int
     pipeline: PerspectivePipeline
     cell: Cell
     waiting: list[GoldQuestion]
+    sides: Mapping[str, Sequence[Perspective]] = field(default_factory=dict)
 
 
 def jobs(
@@ -48,7 +56,7 @@ def jobs(
     In strict mode questions with degradations are asked again.
     """
     perfect = PerfectJudge(gold.questions)
-    source = source_fingerprint()
+    source = [source_fingerprint(), hash_of_files(HERE, ASKING)]
     result = []
     for row in rows:
         pipeline = row.pipeline(store, embedder, judge, perfect)
@@ -63,7 +71,8 @@ def jobs(
             }
             cell = Cell(folder, f"{row.name}-{k}", key)
             waiting = [each for each in gold.questions if not _done(cell, each, strict)]
-            result.append(Job(row, k, pipeline, cell, waiting))
+            sides = perfect.sides if row.kind == "ceiling" else {}
+            result.append(Job(row, k, pipeline, cell, waiting, sides))
     return result
 
 
@@ -87,8 +96,11 @@ def perform(work: Sequence[Job], *, strict: bool) -> Iterator[Job]:
     for job in work:
         while job.waiting:
             question = job.waiting[0]
+            sides = job.sides.get(question.id)
             started = time.perf_counter()
-            result = job.pipeline.retrieve(question.question, k=job.k, strict=strict)
+            result = job.pipeline.retrieve(
+                question.question, perspectives=sides, k=job.k, strict=strict
+            )
             job.cell.add(_outcome(question, result, time.perf_counter() - started))
             del job.waiting[0]
             yield job

@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.table import Table
+from benchmarks.core.table import Table, wide_console
 from benchmarks.latency import ONE_BLAS_THREAD, end_to_end, mmr, pure
 from perspective_rag import Corpus, CrossEncoderJudge, OnnxMiniLM, PerspectiveRAGError
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
@@ -37,7 +37,7 @@ def main(
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
-    console = console or Console()
+    console = console or wide_console()
     try:
         document = _run(options, given, embedder, judge, console)
     except PerspectiveRAGError as error:

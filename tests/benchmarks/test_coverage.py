@@ -126,7 +126,7 @@ def test_every_row_is_there_with_its_cost_and_the_words_name_the_best_rival(benc
     assert rows[BASELINE]["at"]["5"]["judged_pairs"] == 0.0
     assert rows[BASELINE]["at"]["5"]["said_covered"] is None
     assert rows[BASELINE]["against_baseline"]["mrecall@5"]["p"] == 1.0
-    assert rows["statement and negation, rrf"]["at"]["5"]["searches"] == 2.0
+    assert rows["with negation, rrf"]["at"]["5"]["searches"] == 2.0
     assert rows["judged choice, no guard"]["at"]["5"]["judged_pairs"] > 0
     guarded = rows[GUARDED]["at"]["5"]
     assert ASKED >= guarded["said_covered"] >= guarded["said_covered_rightly"] > 0
@@ -314,3 +314,32 @@ def test_a_table_reads_the_same_in_a_terminal_and_in_markdown():
     assert "1.0 [0.5, 1.5]" in screen.getvalue()
     with pytest.raises(ValueError, match="1 cells for 2 columns"):
         table.add("alone")
+
+
+def test_questions_of_the_same_text_keep_their_own_labels(tmp_path):
+    path = tmp_path / "twins.jsonl"
+    docs = [{"kind": "doc", "id": i, "text": f"zoos should be banned {i}"} for i in range(8)]
+    twins = [
+        {
+            "kind": "query",
+            "id": 1,
+            "question": "zoos should be banned",
+            "gold": {"a": [0], "b": [1]},
+        },
+        {
+            "kind": "query",
+            "id": 2,
+            "question": "zoos  should be banned",
+            "gold": {"a": [6], "b": [7]},
+        },
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*docs, *twins]), "utf-8")
+    arguments = [f"--data={path}", "--judge=none", "--only=top 20", f"--cache={tmp_path}"]
+    status = main(
+        [*arguments, f"--out={tmp_path / 'out.json'}"],
+        embedder=HashEmbedder(),
+        console=Console(file=io.StringIO()),
+    )
+    assert status == 0
+    document = results.read(tmp_path / "out.json")
+    assert mean(document, "perfect judge, top 20", "mrecall@5") == 1.0

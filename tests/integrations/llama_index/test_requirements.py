@@ -6,6 +6,7 @@ import asyncio
 import copy
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict
 
 import pytest
@@ -347,7 +348,7 @@ def test_r14_callback_handlers_see_the_searches_inside(zoo):
 # R23: inputs
 
 
-@pytest.mark.parametrize("fails", [False, "judge", "searches", "coverage"])
+@pytest.mark.parametrize("fails", ["nothing", "judge", "searches", "coverage"])
 async def test_r23_inputs_stay_as_they_were(zoo, fails):
     source = zoo.WordRetriever(zoo.nodes(), failing={"*"} if fails == "searches" else ())
     judge = zoo.judge(failing=frozenset(zoo.texts) if fails == "judge" else frozenset())
@@ -359,19 +360,14 @@ async def test_r23_inputs_stay_as_they_were(zoo, fails):
         source, judge=judge, embed_model=zoo.HashEmbedding(), **options
     )
     before = copy.deepcopy(([node.to_dict() for node in source.nodes], asdict(bundle)))
-    expected = {
-        False: None,
+    error = {
         "judge": PerspectiveRAGError,
         "searches": RetrievalError,
         "coverage": CoverageError,
-    }[fails]
+    }.get(fails)
     for way in ("sync", "async"):
-        try:
+        with pytest.raises(error) if error else nullcontext():
             _ = retriever.retrieve(bundle) if way == "sync" else await retriever.aretrieve(bundle)
-            assert expected is None
-        except PerspectiveRAGError as error:
-            assert expected is not None
-            assert isinstance(error, expected)
         assert ([node.to_dict() for node in source.nodes], asdict(bundle)) == before
 
 
@@ -401,7 +397,7 @@ def test_r28_thirty_two_threads_get_the_answers_of_one(zoo):
         return told(retriever.retrieve(question)) == alone[question]
 
     with ThreadPoolExecutor(32) as pool:
-        assert all(pool.map(ask, range(32 * 10)))
+        assert all(pool.map(ask, range(32 * 50)))
     assert vars(retriever) == state
 
 

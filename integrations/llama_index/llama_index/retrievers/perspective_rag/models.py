@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,10 +65,15 @@ class LlamaIndexLLM:
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
-        # CustomLLM's achat is its chat under another name, and would hold the loop up.
-        if isinstance(self.model, CustomLLM) and type(self.model).achat is CustomLLM.achat:
+        if _chats_in_the_loop(self.model):
             return await asyncio.to_thread(self.complete, prompt)
         return _completion(await self.model.achat(_messages(prompt), **self._arguments))
+
+
+def _chats_in_the_loop(model: BaseLLM) -> bool:
+    """Whether its achat is CustomLLM's, which is chat under another name and blocks."""
+    # LlamaIndex wraps the methods of every class anew, so only what is within can be compared.
+    return inspect.unwrap(type(model).achat) is inspect.unwrap(CustomLLM.achat)
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:

@@ -1,0 +1,87 @@
+"""LlamaIndex before and after: the same index, asked plainly and through PerspectiveRetriever.
+
+python examples/wrap_llama_index.py
+python examples/wrap_llama_index.py "Should zoos be closed?"
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from llama_index.core import VectorStoreIndex
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.schema import TextNode
+from llama_index.retrievers.perspective_rag import PerspectivePostprocessor, PerspectiveRetriever
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from perspective_rag import OnnxMiniLM, Perspective, RetrievalResult
+
+PASSAGES = Path(__file__).parent / "debates" / "passages.jsonl"
+
+
+class LocalEmbedding(BaseEmbedding):
+    """The library's offline embedder, as LlamaIndex has its embeddings."""
+
+    _model: OnnxMiniLM = PrivateAttr(default_factory=OnnxMiniLM)
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return [[float(value) for value in row] for row in self._model.embed_passages(texts)]
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embeddings([query])[0]
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+
+def build_index() -> VectorStoreIndex:
+    """The sample debates in LlamaIndex's own in-memory store."""
+    rows = map(json.loads, PASSAGES.read_text(encoding="utf-8").splitlines())
+    nodes = [TextNode(id_=r["id"], text=r["text"], metadata={"title": r["title"]}) for r in rows]
+    return VectorStoreIndex(nodes, embed_model=LocalEmbedding())
+
+
+def found(result: RetrievalResult, perspective: Perspective) -> str:
+    """The passages that support a perspective, each with the judge's probability."""
+    lines = [
+        f"[green]{candidate.support[perspective.id]:.2f}[/green] {escape(candidate.passage.title)}"
+        for candidate in result.supporting(perspective)
+    ]
+    return "\n".join(lines) or "[yellow]nothing"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints what both retrievers find for each side of a question."""
+    given = sys.argv[1:] if arguments is None else arguments
+    question = given[0] if given else "Should social media be banned for children?"
+    console = Console()
+    with console.status("embedding the sample debates"):
+        index = build_index()
+
+    nodes = index.as_retriever(similarity_top_k=5).retrieve(question)
+    # Judged like the other five, so that the two columns can be compared.
+    before = PerspectivePostprocessor(k=5).report(nodes, question)
+
+    after = PerspectiveRetriever(index, k=5).report(question)
+
+    table = Table(
+        "", "index.as_retriever()", "PerspectiveRetriever(index)", title=question, show_lines=True
+    )
+    for perspective in after.perspectives:
+        side = f"[bold]{escape(perspective.text)}"
+        table.add_row(side, found(before, perspective), found(after, perspective))
+    console.print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
