@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -41,8 +40,10 @@ def filled(text: str, results: Path) -> str:
             continue
         document = json.loads(path.read_text(encoding="utf-8"))
         body = f"`{document['command']}`, {document['date'][:10]}:\n\n{section(document)}"
-        mark = rf"(<!-- results:{name} -->\n).*?(<!-- /results:{name} -->)"
-        text = re.sub(mark, lambda m, b=body: f"{m[1]}{b}{m[2]}", text, flags=re.DOTALL)
+        opening, closing = f"<!-- results:{name} -->\n", f"<!-- /results:{name} -->"
+        before, found, rest = text.partition(opening)
+        if found:
+            text = before + opening + body + rest[rest.index(closing) :]
     return text
 
 

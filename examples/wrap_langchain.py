@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,12 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import Runnable, RunnableParallel, RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_perspective_rag import PerspectiveRetriever
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from perspective_rag import OnnxMiniLM
 
@@ -43,6 +42,10 @@ class LocalEmbeddings(Embeddings):
         return self.embed_documents([text])[0]
 
 
+def list_passages(found: dict[str, Any]) -> str:
+    return "\n".join(f"- {document.page_content}" for document in found["documents"])
+
+
 def quote(prompt: PromptValue) -> str:
     """Stands in for your chat model: the first sentence of each passage it is shown."""
     passages = re.findall(r"^- (.+)$", prompt.to_string(), flags=re.MULTILINE)
@@ -52,44 +55,33 @@ def quote(prompt: PromptValue) -> str:
 def chain(retriever: Runnable[str, list[Document]]) -> Runnable[str, dict[str, Any]]:
     """Retrieve, fill the prompt, answer; the documents stay beside the answer."""
     found = RunnableParallel(question=RunnablePassthrough(), documents=retriever)
-    passages = RunnableLambda(lambda x: "\n".join(f"- {d.page_content}" for d in x["documents"]))
-    answer = RunnablePassthrough.assign(passages=passages) | PROMPT | RunnableLambda(quote)
-    return found.assign(answer=answer)
+    filled = RunnablePassthrough.assign(passages=list_passages) | PROMPT
+    return found.assign(answer=filled | quote)
 
 
 def read(name: str) -> list[dict[str, Any]]:
-    lines = (DEBATES / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in (DEBATES / name).read_text("utf-8").splitlines()]
 
 
-def main(arguments: Sequence[str] | None = None, **options: Any) -> int:
+def main(question: str = "Should social media be banned for children?", **options: Any) -> int:
     """Prints what both chains found and answered; ``options`` are for the wrapped retriever."""
-    given = sys.argv[1:] if arguments is None else arguments
-    question = given[0] if given else "Should social media be banned for children?"
     store = InMemoryVectorStore(LocalEmbeddings())
-    sides = {label["passage"]: label["supports"] for label in read("labels.jsonl")}
-    store.add_documents(
-        Document(id=p["id"], page_content=p["text"], metadata={"title": p["title"]})
-        for p in read("passages.jsonl")
-    )
+    passages = read("passages.jsonl")
+    store.add_documents([Document(p["text"], id=p["id"], metadata=p) for p in passages])
     before = chain(store.as_retriever(search_kwargs={"k": 5})).invoke(question)
     after = chain(PerspectiveRetriever.wrap(store, k=5, **options)).invoke(question)
 
-    def column(names: Iterable[str]) -> str:
-        return "\n".join(escape(name) for name in names)
-
-    table = Table(title=question, show_lines=True)
-    for header in ("", "store.as_retriever()", "PerspectiveRetriever.wrap(store)"):
-        table.add_column(header, ratio=0 if not header else 1)
-    both = [each["documents"] for each in (before, after)]
-    table.add_row("passages", *(column(str(d.metadata["title"]) for d in found) for found in both))
-    # The labels are the corpus writer's: no retriever and no judge has seen them.
-    kinds = [sorted({side for d in found for side in sides[d.id]}) for found in both]
-    table.add_row("sides", *(", ".join(names) for names in kinds), style="bold green")
-    table.add_row("answer", column([before["answer"]]), column([after["answer"]]))
+    # The sides are the corpus writer's labels: no retriever and no judge has seen them.
+    sides = {label["passage"]: ", ".join(label["supports"]) for label in read("labels.jsonl")}
+    table = Table("store.as_retriever()", "PerspectiveRetriever.wrap(store)", title=question)
+    for pair in zip(before["documents"], after["documents"], strict=True):
+        cells = [(sides[d.id] or "no side", d.metadata["title"]) for d in pair]
+        table.add_row(*(Text.assemble((side, "bold cyan"), f" {title}") for side, title in cells))
+    table.add_section()
+    table.add_row(Text(before["answer"]), Text(after["answer"]))
     Console().print(table)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:2]))

@@ -37,10 +37,10 @@ class LocalEmbedding(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embeddings([query])[0]
+        return self._get_text_embedding(query)
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
+        return self._get_text_embedding(query)
 
 
 def build_index() -> VectorStoreIndex:
@@ -53,10 +53,16 @@ def build_index() -> VectorStoreIndex:
 def found(result: RetrievalResult, perspective: Perspective) -> str:
     """The passages that support a perspective, each with the judge's probability."""
     lines = [
-        f"[green]{candidate.support[perspective.id]:.2f}[/green] {escape(candidate.passage.title)}"
-        for candidate in result.supporting(perspective)
+        f"[green]{c.support[perspective.id]:.2f}[/green] {escape(c.passage.title)}"
+        for c in result.supporting(perspective)
     ]
     return "\n".join(lines) or "[yellow]nothing"
+
+
+def neutral(result: RetrievalResult) -> str:
+    """The passages that support no perspective."""
+    sided = {c.passage.id for p in result.perspectives for c in result.supporting(p)}
+    return "\n".join(escape(p.title) for p in result.passages if p.id not in sided)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,19 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     with console.status("embedding the sample debates"):
         index = build_index()
-
     nodes = index.as_retriever(similarity_top_k=5).retrieve(question)
     # Judged like the other five, so that the two columns can be compared.
     before = PerspectivePostprocessor(k=5).report(nodes, question)
-
     after = PerspectiveRetriever(index, k=5).report(question)
 
-    table = Table(
-        "", "index.as_retriever()", "PerspectiveRetriever(index)", title=question, show_lines=True
-    )
-    for perspective in after.perspectives:
-        side = f"[bold]{escape(perspective.text)}"
-        table.add_row(side, found(before, perspective), found(after, perspective))
+    table = Table("", "as_retriever()", "PerspectiveRetriever", title=question, show_lines=True)
+    for side in after.perspectives:
+        table.add_row(f"[bold]{escape(side.text)}", found(before, side), found(after, side))
+    table.add_row("taking no side", neutral(before), neutral(after))
     console.print(table)
     return 0
 

@@ -195,20 +195,28 @@ def _too_late(step: Call, limits: Limits) -> Reply:
     return Reply(error=TimeoutError(f"{step.stage} did not answer within {limits.timeout:g} s"))
 
 
-def _attempt(step: Call) -> Reply:
+def _attempt(step: Call) -> Reply | BaseException:
     try:
         return Reply(step.function(*step.args, **step.kwargs))
     except Exception as error:
         return Reply(error=error)
+    except BaseException as stop:  # KeyboardInterrupt and the like end the run, in its own thread
+        return stop
+
+
+def _reply(outcome: Reply | BaseException) -> Reply:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _answers_from_threads(calls: Sequence[Call], limits: Limits) -> list[Reply]:
     if limits.timeout is None and len(calls) == 1:
-        return [_attempt(calls[0])]
+        return [_reply(_attempt(calls[0]))]
     waiting = deque(enumerate(calls))
     contexts = [contextvars.copy_context() for _ in calls]
     began: dict[int, float] = {}
-    done: queue.SimpleQueue[tuple[int, Reply]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
 
     def work() -> None:
         while waiting:
@@ -228,8 +236,8 @@ def _answers_from_threads(calls: Sequence[Call], limits: Limits) -> list[Reply]:
     replies: dict[int, Reply] = {}
     while len(replies) < len(calls):
         try:
-            index, reply = done.get(timeout=_patience(began, replies, limits))
-            replies.setdefault(index, reply)
+            index, outcome = done.get(timeout=_patience(began, replies, limits))
+            replies.setdefault(index, _reply(outcome))
         except queue.Empty:
             now = time.monotonic()
             for index, start in list(began.items()):

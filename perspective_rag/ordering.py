@@ -11,7 +11,7 @@ from perspective_rag.flow import Flow, degrade
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.request import Request
 from perspective_rag.search import embed_queries, with_embeddings
-from perspective_rag.select.mmr import mmr_from_embeddings
+from perspective_rag.select.mmr import mmr_from_embeddings, scale_relevance
 from perspective_rag.select.topk import topk
 from perspective_rag.types import Candidate
 from perspective_rag.vectors import cosine
@@ -28,7 +28,8 @@ def order_by_relevance(
 
     In the fused order of the searches, unless the store searched by text and an embedder is there
     (then by cosine to the question) or ``relevance_weight`` is below 1 (then by MMR over that
-    cosine). Only the first ``fetch_k`` are given vectors; the others follow in their old order.
+    cosine, scaled to a maximum of 1 as in BERDS section 6). Only the first ``fetch_k`` are given
+    vectors; the others follow in their old order.
     """
     options = request.options
     by_cosine = embedder is not None and not store.takes_vector
@@ -53,7 +54,10 @@ def order_by_relevance(
         relevance = np.array([c.score for c in placed]) / max(c.score for c in placed)
     if diverse:
         picked = mmr_from_embeddings(
-            relevance, vectors, len(placed), relevance_weight=options.relevance_weight
+            scale_relevance(relevance),
+            vectors,
+            len(placed),
+            relevance_weight=options.relevance_weight,
         )
     else:
         picked = topk(relevance, len(placed))

@@ -58,10 +58,8 @@ def normalised(matrix: Matrix) -> Matrix:
     """Rows scaled to length one; rows shorter than ``ZERO_NORM`` become zero, so that their cosine
     is 0. Shape kept.
     """
-    norms = np.linalg.norm(matrix, axis=-1, keepdims=True)
-    result: Matrix = np.where(norms > ZERO_NORM, matrix / np.maximum(norms, ZERO_NORM), 0.0).astype(
-        matrix.dtype
-    )
+    norms = np.sqrt(np.einsum("...i,...i->...", matrix, matrix))[..., None]
+    result: Matrix = matrix / np.where(norms > ZERO_NORM, norms, np.inf).astype(matrix.dtype)
     return result
 
 

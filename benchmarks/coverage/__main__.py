@@ -28,7 +28,7 @@ from benchmarks.core.cells import slug
 from benchmarks.core.gold import GoldSet, read_gold
 from benchmarks.core.table import wide_console
 from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
-from benchmarks.coverage.report import check_ceiling, summary, tables
+from benchmarks.coverage.report import check_ceiling, summary, table, tables
 from benchmarks.coverage.running import CUTS, Job, jobs, perform, warm_up
 from perspective_rag import (
     ConfigError,
@@ -133,10 +133,10 @@ def _run(
     )
     out = options.out or _default_out(options)
     results.write(document, out)
-    shown = tables(found, f"{gold.name}, {len(gold.questions)} questions")
-    text = "\n".join([*(each.markdown() for each in shown), found["statement"], ""])
+    title = f"{gold.name}, {len(gold.questions)} questions, 95% intervals"
+    text = f"{table(found, title).markdown()}\n{found['statement']}\n"
     out.with_suffix(".md").write_text(text, encoding="utf-8")
-    for each in shown:
+    for each in tables(found, title):
         console.print(each.rich())
     console.print(found["statement"], highlight=False, markup=False)
     console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)

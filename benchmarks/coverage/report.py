@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.core.bootstrap import interval, paired_difference
@@ -80,43 +80,36 @@ def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -
                 )
 
 
-def tables(results: Mapping[str, Any], title: str) -> list[Table]:
-    """The results as two tables, at k = 5 and beyond it: means in percent, 95% intervals."""
-    first = Table(
-        f"{title}: k = 5",
-        ("configuration", "MRecall@5", "vs top-k (p)", "Precision@5", "labels in the top 5"),
-    )
-    second = Table(
-        f"{title}: k = 10, and the cost of a question at k = 5",
-        (
-            "configuration",
-            "MRecall@10",
-            "Precision@10",
-            "pairs judged",
-            "searches",
-            "seconds",
-            "degraded",
-        ),
-    )
+COLUMNS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "MRecall@5": lambda row: _percent(row["metrics"]["mrecall@5"]),
+    "vs top-k (p)": lambda row: _against(row["against_baseline"]["mrecall@5"]),
+    "Precision@5": lambda row: _percent(row["metrics"]["precision@5"]),
+    "balance@5": lambda row: " / ".join(map(str, row["at"]["5"]["balance"].values())),
+    "MRecall@10": lambda row: _percent(row["metrics"]["mrecall@10"]),
+    "Precision@10": lambda row: _percent(row["metrics"]["precision@10"]),
+    "pairs judged": lambda row: f"{row['at']['5']['judged_pairs']:.1f}",
+    "searches": lambda row: f"{row['at']['5']['searches']:.1f}",
+    "seconds": lambda row: f"{row['at']['5']['seconds_p50']:.3f}",
+    "degraded": lambda row: str(sum(cost["degradations"] for cost in row["at"].values())),
+}
+"""Means in percent with 95% intervals; balance is labels of each side; costs are those of k = 5."""
+
+
+def table(results: Mapping[str, Any], title: str, columns: Sequence[str] = tuple(COLUMNS)) -> Table:
+    """The results as one table, by default with all of ``COLUMNS``."""
+    result = Table(title, ("configuration", *columns))
     for name, row in results["rows"].items():
-        cost, metrics = row["at"]["5"], row["metrics"]
-        first.add(
-            name,
-            _percent(metrics["mrecall@5"]),
-            _against(row["against_baseline"]["mrecall@5"]) if name != BASELINE else "",
-            _percent(metrics["precision@5"]),
-            " / ".join(f"{count} {side}" for side, count in cost["balance"].items()),
-        )
-        second.add(
-            name,
-            _percent(metrics["mrecall@10"]),
-            _percent(metrics["precision@10"]),
-            f"{cost['judged_pairs']:.1f}",
-            f"{cost['searches']:.1f}",
-            f"{cost['seconds_p50']:.3f}",
-            str(sum(each["degradations"] for each in row["at"].values())),
-        )
-    return [first, second]
+        result.add(name, *(COLUMNS[column](row) for column in columns))
+    return result
+
+
+def tables(results: Mapping[str, Any], title: str) -> list[Table]:
+    """The same in two tables, each narrow enough for a terminal."""
+    names = list(COLUMNS)
+    return [
+        table(results, f"{title}: quality at k = 5", names[:4]),
+        table(results, f"{title}: quality at k = 10, cost at k = 5", names[4:]),
+    ]
 
 
 def _differences(values: Values, base: Values, seed: int) -> dict[str, Any]:
@@ -176,4 +169,6 @@ def _percent(bounds: Mapping[str, float]) -> str:
 
 
 def _against(bounds: Mapping[str, float]) -> str:
+    if bounds["low"] == bounds["high"] == 0.0:
+        return "="
     return f"{100 * bounds['mean']:+.1f} ({bounds['p']:.4f})"

@@ -87,6 +87,18 @@ def test_a_call_that_hangs_is_given_up_and_the_others_answer(kind):
     assert fine.value == "fine"
 
 
+@pytest.mark.parametrize("timeout", [None, 5.0])
+def test_an_interrupt_in_a_call_ends_the_run(timeout):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    def flow():
+        yield [Call("a", interrupt), Call("b", lambda: 1)]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(flow(), limits=Limits(timeout=timeout))
+
+
 @both
 def test_strict_mode_raises_the_degradation(kind):
     def known():

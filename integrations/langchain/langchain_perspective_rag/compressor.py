@@ -52,7 +52,8 @@ class PerspectiveCompressor(BaseDocumentCompressor):
 
     def __init__(self, **given: Any) -> None:
         rest, options = split_options(given, type(self).model_fields)
-        super().__init__(**rest, **{"options": options, "k": options.k})
+        rest |= {"options": options, "k": options.k}
+        super().__init__(**rest)
         self._pipeline([])  # raises here, not at the first question
 
     def compress_documents(

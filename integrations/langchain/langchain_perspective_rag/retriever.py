@@ -97,8 +97,10 @@ class PerspectiveRetriever(BaseRetriever):
 
     def __init__(self, **given: Any) -> None:
         rest, options = split_options(given, type(self).model_fields)
-        named = {name: getattr(options, name) for name in ("k", "fetch_k", "relevance_weight")}
-        super().__init__(**rest, **named, **{"options": options})
+        for name in ("k", "fetch_k", "relevance_weight"):
+            rest[name] = getattr(options, name)
+        rest["options"] = options
+        super().__init__(**rest)
         _ = self.pipeline  # raises here, not at the first question
 
     @classmethod
@@ -111,7 +113,7 @@ class PerspectiveRetriever(BaseRetriever):
         """
         if isinstance(source, VectorStore):
             return cls(vectorstore=source, **given)
-        # A subclass may do more than search its store, and a score threshold is the store's to apply.
+        # A subclass may do more than search, and a score threshold is the store's to apply.
         if type(source) is not VectorStoreRetriever or source.search_type not in _OPTIONS_OF:
             return cls(retriever=source, **given)
         search = {**source.search_kwargs, **given.pop("search_kwargs", {})}

@@ -50,7 +50,7 @@ def _faiss(store: Any, passages: Sequence[Passage]) -> Rows:
     positions = _POSITIONS.get(store, {})
     # Documents come and go: what is remembered holds only while the store agrees with it.
     if any(names.get(positions.get(passage.id, -1)) != passage.id for passage in passages):
-        positions = _POSITIONS[store] = {name: position for position, name in names.items()}
+        positions = _POSITIONS[store] = {name: at for at, name in list(names.items())}
     return [_reconstructed(store.index, positions.get(passage.id)) for passage in passages]
 
 

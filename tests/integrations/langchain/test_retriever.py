@@ -193,7 +193,7 @@ def test_r15_the_report_needs_no_state(store, judge, debate):
     result = PerspectiveRetriever.wrap(store, judge=judge, k=3).retrieve(debate.question)
     assert result.coverage is not None
     assert result.coverage.complete
-    assert [query.text for query in result.trace.queries][0] == debate.question
+    assert result.trace.queries[0].text == debate.question
     assert result.trace.calls["search"] >= 3
     assert result.trace.counts["judged_pairs"] > 0
     assert result.trace.degradations == ()

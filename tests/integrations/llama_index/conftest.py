@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -34,14 +36,41 @@ TEXTS = {
 TRUTH = {(i, "support"): 0.9 for i in "abcd"} | {("e", "oppose"): 0.9}
 
 
+def no_pause():
+    """What the fakes below do before they answer, unless a test gives them something else."""
+
+
+class Heart:
+    """Beats while the event loop is free; ``pause`` waits for a beat, as slow work would.
+
+    Work that runs in the event loop itself holds up the beat it waits for, and fails.
+    """
+
+    def __init__(self):
+        self.beats = 0
+        self.pauses = []
+
+    async def beat(self):
+        while True:
+            await asyncio.sleep(0.001)
+            self.beats += 1
+
+    def pause(self, name):
+        def wait():
+            seen, patience = self.beats, time.monotonic() + 5.0
+            while self.beats < seen + 2:
+                assert time.monotonic() < patience, f"{name} ran in the event loop"
+                time.sleep(0.001)
+            self.pauses.append(name)
+
+        return wait
+
+
 class HashEmbedding(BaseEmbedding):
     """Bag-of-words vectors; ``texts`` lists every text it was asked for."""
 
-    _fake: HashEmbedder = PrivateAttr()
-
-    def __init__(self, delay=0.0, **kwargs):
-        super().__init__(model_name="hash", **kwargs)
-        self._fake = HashEmbedder(delay=delay)
+    _fake: HashEmbedder = PrivateAttr(default_factory=HashEmbedder)
+    _pause: Any = PrivateAttr(default_factory=lambda: no_pause)
 
     @property
     def texts(self):
@@ -57,17 +86,18 @@ class HashEmbedding(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts):
+        self._pause()
         return self._fake.embed_passages(texts).tolist()
 
 
 class RecordingVectorStore(SimpleVectorStore):
-    """Remembers every query; ``delay`` blocks, as a store without its own async search does."""
+    """Remembers every query; has no async search of its own."""
 
     _queries: list = PrivateAttr(default_factory=list)
-    _delay: float = PrivateAttr(default=0.0)
+    _pause: Any = PrivateAttr(default_factory=lambda: no_pause)
 
     def query(self, query, **kwargs):
-        time.sleep(self._delay)
+        self._pause()
         self._queries.append(query)
         return super().query(query, **kwargs)
 
@@ -75,15 +105,15 @@ class RecordingVectorStore(SimpleVectorStore):
 class WordRetriever(BaseRetriever):
     """Searches by shared words, hands out the same node objects every time, has no async search."""
 
-    def __init__(self, nodes, delay=0.0, failing=()):
+    def __init__(self, nodes, pause=no_pause, failing=()):
         self.nodes = list(nodes)
         self.bundles = []
-        self.delay = delay
+        self.pause = pause
         self.failing = set(failing)
         super().__init__()
 
     def _retrieve(self, query_bundle):
-        time.sleep(self.delay)
+        self.pause()
         self.bundles.append(query_bundle)
         if query_bundle.query_str in self.failing or "*" in self.failing:
             raise ConnectionError("the store cannot be reached")
@@ -134,8 +164,20 @@ def make_index(embed_model=None, vector_store=None, nodes=None):
     )
 
 
-def table_judge(**kwargs):
-    return TableJudge(TRUTH, **kwargs)
+class PausingJudge(TableJudge):
+    """A judge that knows the truth."""
+
+    pause = staticmethod(no_pause)
+
+    def _look_up(self, perspectives, passages):
+        self.pause()
+        return super()._look_up(perspectives, passages)
+
+
+def table_judge(pause=no_pause, **kwargs):
+    judge = PausingJudge(TRUTH, **kwargs)
+    judge.pause = pause
+    return judge
 
 
 @pytest.fixture
@@ -151,6 +193,15 @@ def zoo():
         RecordingVectorStore=RecordingVectorStore,
         WordRetriever=WordRetriever,
     )
+
+
+@pytest.fixture
+async def heart():
+    """A heart that beats in the event loop of the test."""
+    heart = Heart()
+    beating = asyncio.create_task(heart.beat())
+    yield heart
+    beating.cancel()
 
 
 @pytest.fixture

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict
+from typing import Any
 
 import pytest
-from llama_index.core.llms import CustomLLM
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores import (
     ExactMatchFilter,
     FilterCondition,
     MetadataFilters,
 )
 from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectiveRetriever
+from pydantic import PrivateAttr
 
 from perspective_rag.errors import (
     CapabilityError,
@@ -72,8 +74,6 @@ def test_r2_scores_that_grow_with_distance_do_not_turn_the_order_round(zoo):
 
 @pytest.mark.parametrize("name", ["relevance_weight", "mmr_threshold", "lambda_mult"])
 def test_r4_one_is_plain_top_k_and_zero_avoids_the_copy(zoo, name):
-    from llama_index.core.schema import TextNode
-
     nodes = [*zoo.nodes(), TextNode(id_="copy", text=zoo.texts["c"])]
     index = zoo.index(nodes=nodes)
     plain = ids(index.as_retriever(similarity_top_k=3).retrieve(zoo.question))
@@ -191,70 +191,57 @@ def test_r9_candidates_without_vectors_are_embedded_in_one_batch(zoo):
 # R11, R12: async
 
 
-class SlowLLM(CustomLLM):
+class BlockingLLM(CustomLLM):
     """Blocks, as every CustomLLM does: its achat is its chat."""
+
+    _pause: Any = PrivateAttr()
 
     @property
     def metadata(self):
-        from llama_index.core.llms import LLMMetadata
-
-        return LLMMetadata(model_name="slow")
+        return LLMMetadata(model_name="blocking")
 
     def complete(self, prompt, formatted=False, **kwargs):
-        from llama_index.core.llms import CompletionResponse
-
-        time.sleep(0.3)
-        return CompletionResponse(
-            text='{"root": "zoos", "perspectives": [{"text": "zoos should stay"}]}'
-        )
+        self._pause()
+        reply = '{"root": "zoos", "perspectives": [{"text": "zoos should stay"}]}'
+        return CompletionResponse(text=reply)
 
     def stream_complete(self, prompt, formatted=False, **kwargs):
         raise NotImplementedError
 
 
-async def longest_silence(work):
-    """The longest time for which the event loop did nothing else while ``work`` ran."""
-    longest, last, running = 0.0, time.perf_counter(), True
-
-    async def heartbeat():
-        nonlocal longest, last
-        while running:
-            await asyncio.sleep(0.005)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
-
-    heart = asyncio.create_task(heartbeat())
-    await asyncio.sleep(0.01)
-    result = await work
-    running = False
-    await heart
-    return longest, result
-
-
 @pytest.mark.parametrize("kind", ["vector store", "retriever"])
-async def test_r11_nothing_blocks_the_event_loop(zoo, kind):
+async def test_r11_nothing_blocks_the_event_loop(zoo, heart, kind):
     model = zoo.HashEmbedding()
-    store = zoo.RecordingVectorStore()
-    source = zoo.WordRetriever(zoo.nodes(), delay=0.3)
+    source = zoo.WordRetriever(zoo.nodes(), pause=heart.pause("search"))
     if kind == "vector store":
+        store = zoo.RecordingVectorStore()
         source = zoo.index(embed_model=model, vector_store=store)
-        store._delay = 0.3
-    retriever = PerspectiveRetriever(source, judge=zoo.judge(delay=0.3), llm=SlowLLM(), k=3)
-    model._fake.delay = 0.3
-    started = time.perf_counter()
-    longest, nodes = await longest_silence(retriever.aretrieve(zoo.question))
-    assert len(nodes) == 3
-    assert time.perf_counter() - started > 0.9  # the parts were slow indeed
-    assert longest < 0.2
+        store._pause = heart.pause("search")
+    llm = BlockingLLM()
+    llm._pause = heart.pause("llm")
+    model._pause = heart.pause("embed")
+    judge = zoo.judge(pause=heart.pause("judge"))
+    # Strict: a part that fails because it ran in the loop would be a degradation otherwise.
+    retriever = PerspectiveRetriever(source, judge=judge, llm=llm, embed_model=model, strict=True)
+    assert len(await retriever.aretrieve(zoo.question)) == 5
+    assert set(heart.pauses) == {"llm", "embed", "search", "judge"}
 
 
-def test_r11_searches_run_side_by_side(zoo):
-    source = zoo.WordRetriever(zoo.nodes(), delay=0.3)
-    retriever = PerspectiveRetriever(source, judge=None)
-    started = time.perf_counter()
-    retriever.retrieve(zoo.question)
-    assert len(source.bundles) >= 3
-    assert time.perf_counter() - started < 0.75
+async def test_r11_the_heart_stops_when_the_loop_is_blocked(heart, monkeypatch):
+    monkeypatch.setattr("time.monotonic", iter(range(0, 10**6, 3)).__next__)
+    with pytest.raises(AssertionError, match="ran in the event loop"):
+        heart.pause("this")()
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_r11_searches_run_side_by_side(zoo, way):
+    together = threading.Barrier(3, timeout=5.0)  # nobody passes before all three are there
+    source = zoo.WordRetriever(zoo.nodes(), pause=together.wait)
+    retriever = PerspectiveRetriever(source, judge=None, strict=True)
+    ask = retriever.retrieve if way == "sync" else retriever.aretrieve
+    answer = ask(zoo.question)
+    assert len(answer if way == "sync" else await answer) == 5
+    assert len(source.bundles) == 3
 
 
 class Awaiting(BaseRetriever):
@@ -268,8 +255,6 @@ class Awaiting(BaseRetriever):
         raise AssertionError("the sync search was called")
 
     async def _aretrieve(self, query_bundle):
-        from llama_index.core.schema import NodeWithScore
-
         await asyncio.sleep(0)
         return [NodeWithScore(node=node) for node in self.nodes]
 
