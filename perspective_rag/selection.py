@@ -34,11 +34,9 @@ def select(
     picked = coverage_greedy(
         relevance, support, options.k, relevance_weight=1.0 - options.coverage_weight
     )
-    chosen = swap_in(list(picked.indices), support, threshold)
-    value = dict(zip(picked.indices, picked.scores, strict=True))
+    chosen = swap_in(picked.indices, support, threshold)
+    # One that was swapped in stands on the value of the place it took, so that scores never rise.
     return [
-        replace(candidates[i], scores={**candidates[i].scores, "selected": float(value[i])})
-        if i in value
-        else candidates[i]
-        for i in chosen
+        replace(candidates[i], score=value, scores={**candidates[i].scores, "selected": value})
+        for i, value in zip(chosen, picked.scores, strict=True)
     ]

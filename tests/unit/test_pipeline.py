@@ -76,7 +76,9 @@ def test_every_candidate_says_how_it_came():
         assert set(candidate.found_by) <= {q.text for q in result.trace.queries}
         assert candidate.found_by
         assert all(math.isfinite(v) for v in candidate.scores.values())
-        assert "fused" in candidate.scores
+        assert {"fused", "selected"} <= set(candidate.scores)
+    scores = [candidate.score for candidate in result.candidates]
+    assert scores == sorted(scores, reverse=True)
     assert result.trace.queries[0].text == QUESTION
     assert result.trace.counts["judged_pairs"] == 12
     assert result.trace.calls["search"] == 3
@@ -274,6 +276,23 @@ def test_the_guard_fetches_what_the_first_searches_did_not_reach():
     assert "e" in ids(found)
     assert found.coverage.complete
     assert hint.text in [query.text for query in found.trace.queries]
+
+
+def test_the_guard_finds_passages_that_have_no_ids():
+    nameless = [Passage("", p.text) for p in PASSAGES[:4]]
+    rare = Passage("", "zoos protect what breeding programmes alone keep alive")
+    hint = Passage("", "zoos should be closed breeding programmes keep species alive")
+
+    class Reader(TableJudge):
+        def _look_up(self, perspectives, passages):
+            pro = {p.text for p in PASSAGES}
+            con = {rare.text: 0.9, hint.text: 0.3}
+            return np.array([[0.9 * (a.text in pro), con.get(a.text, 0.0)] for a in passages])
+
+    filler = [Passage("", f"zoos should not be closed {i}") for i in range(6)]
+    store = MemoryStore([*nameless, hint, *filler, rare])
+    result = pipeline(store, judge=Reader(), fetch_k=11, judge_k=40).retrieve(QUESTION)
+    assert rare.text in [p.text for p in result.passages]
 
 
 def test_the_guard_keeps_its_budget():

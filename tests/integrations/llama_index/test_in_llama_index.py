@@ -86,12 +86,26 @@ def test_sorting_by_score_keeps_the_order_in_which_sides_were_covered(zoo):
         assert ids(sorted(nodes, key=lambda item: item.score, reverse=True)) == ids(nodes)
 
 
+def test_what_another_of_ours_returned_can_be_chosen_from(zoo):
+    given = PerspectiveRetriever(zoo.index(), judge=None, k=4).retrieve(zoo.question)
+    inner = given[0].node.metadata[METADATA_KEY]
+    again = PerspectivePostprocessor(judge=zoo.judge()).postprocess_nodes(
+        given, query_str=zoo.question
+    )
+    assert all(item.node.metadata[METADATA_KEY]["support"] for item in again)
+    for item in again:
+        assert item.node.excluded_llm_metadata_keys.count(METADATA_KEY) == 1
+        item.node.excluded_llm_metadata_keys.clear()
+    assert given[0].node.metadata[METADATA_KEY] is inner
+    assert inner["support"] == {}
+    assert all(METADATA_KEY in item.node.excluded_llm_metadata_keys for item in given)
+
+
 def test_one_perspective_retriever_over_another(zoo):
     inner = PerspectiveRetriever(zoo.index(), judge=None, k=4)
     nodes = PerspectiveRetriever(inner, judge=zoo.judge(), k=3).retrieve(QueryBundle(zoo.question))
     assert len(nodes) == 3
-    report = nodes[0].node.metadata[METADATA_KEY]
-    assert report["support"]
+    assert nodes[0].node.metadata[METADATA_KEY]["support"]
 
 
 def test_the_spans_of_the_searches_are_children_of_our_span(zoo):

@@ -29,6 +29,7 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
     RetrievalError,
 )
+from perspective_rag.types import Extraction
 
 
 def ids(nodes):
@@ -186,6 +187,20 @@ def test_r9_candidates_without_vectors_are_embedded_in_one_batch(zoo):
     report = retriever.report(zoo.question)
     assert len(model.texts) == len(set(model.texts)) == report.trace.counts["embedded_texts"]
     assert set(zoo.texts.values()) <= set(model.texts)
+
+
+def test_r9_vectors_that_come_with_the_nodes_are_used(zoo):
+    model = zoo.HashEmbedding()
+    nodes = zoo.nodes()
+    for node in nodes:
+        node.embedding = model.get_text_embedding(node.text)
+    model.texts.clear()
+    retriever = PerspectiveRetriever(
+        zoo.WordRetriever(nodes), judge=None, embed_model=model, relevance_weight=0.5
+    )
+    retriever.retrieve(zoo.question)
+    assert model.texts
+    assert not set(model.texts) & set(zoo.texts.values())
 
 
 # R11, R12: async
@@ -384,6 +399,26 @@ def test_r28_thirty_two_threads_get_the_answers_of_one(zoo):
     with ThreadPoolExecutor(32) as pool:
         assert all(pool.map(ask, range(32 * 50)))
     assert vars(retriever) == state
+
+
+def test_r28_requests_side_by_side_keep_their_own_bundles(zoo):
+    both_started = threading.Barrier(2, timeout=5.0)
+
+    class Waiting:
+        def extract(self, question):
+            both_started.wait()
+            return Extraction(question)
+            yield
+
+    source = zoo.WordRetriever(zoo.nodes())
+    retriever = PerspectiveRetriever(source, judge=None, extractor=Waiting())
+    with ThreadPoolExecutor(2) as pool:
+        bundles = [QueryBundle(f"zoo {name}", image_path=name) for name in ("one", "two")]
+        list(pool.map(retriever.retrieve, bundles))
+    assert {b.query_str: b.image_path for b in source.bundles} == {
+        "zoo one": "one",
+        "zoo two": "two",
+    }
 
 
 def test_r29_one_failing_search_is_reported_and_all_failing_raise(zoo):

@@ -223,6 +223,15 @@ def test_a_retriever_gets_vectors_when_an_embedding_model_is_given(zoo):
     assert all(len(bundle.embedding) == 64 for bundle in source.bundles)
 
 
+def test_a_model_that_a_retriever_keeps_for_itself_is_left_alone(zoo):
+    source = zoo.WordRetriever(zoo.nodes())
+    source._embed_model = zoo.HashEmbedding()
+    PerspectiveRetriever(source, judge=None).retrieve(zoo.question)
+    assert source._embed_model.texts == []
+    PerspectiveRetriever(source, judge=None, embed_model=zoo.HashEmbedding()).retrieve(zoo.question)
+    assert source.bundles[-1].embedding is not None
+
+
 def test_a_keyword_retriever_is_reordered_by_the_embedding_model(zoo):
     source = zoo.WordRetriever(zoo.nodes())
     model = zoo.HashEmbedding()

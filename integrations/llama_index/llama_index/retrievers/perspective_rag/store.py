@@ -62,9 +62,8 @@ class LlamaIndexStore:
 
     @property
     def embed_model(self) -> BaseEmbedding | None:
-        """The embedding model of the index or retriever, where it has one."""
-        found = getattr(self._plain, "_embed_model", None)  # LlamaIndex has no public name for it
-        return found if isinstance(found, BaseEmbedding) else None
+        """The model that embedded a VectorStoreIndex; None where the vectors are not known."""
+        return self._plain._embed_model if isinstance(self._plain, VectorIndexRetriever) else None
 
     def for_query(self, bundle: QueryBundle) -> LlamaIndexStore:
         """This store for one query, whose image and custom embedding texts go with the searches."""
