@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from perspective_rag.coverage import uncovered
+from perspective_rag.coverage import swap_in, uncovered
 from perspective_rag.dedup import passage_key
 from perspective_rag.flow import Flow, degrade
 from perspective_rag.judging import BATCH, judge_best_first, support_matrix
@@ -13,7 +13,6 @@ from perspective_rag.merge import merge
 from perspective_rag.protocols import Embedder, Judge, Store
 from perspective_rag.request import Request
 from perspective_rag.search import search_all
-from perspective_rag.selection import select
 from perspective_rag.types import Candidate, Extraction, Perspective, Query
 
 
@@ -30,9 +29,9 @@ def guard(
 
     Each round searches once for every perspective still uncovered: first in the words of the
     question and the perspective together, then in the words of the passage that came nearest to
-    supporting it. New candidates are judged, ``judging.BATCH`` a search, and the choice is made
-    again. Rounds end when everything is covered, nothing new is found, or ``guard_searches`` or
-    ``guard_seconds`` is spent.
+    supporting it. New candidates are judged, ``judging.BATCH`` a search, and one that supports what
+    is missing takes the place of the least useful one. Rounds end when everything is covered, no
+    wording is left, or ``guard_searches`` or ``guard_seconds`` is spent.
     """
     options, perspectives = request.options, extraction.perspectives
     pool, result = list(candidates), list(chosen)
@@ -67,12 +66,26 @@ def guard(
             limit=BATCH * len(queries),
             threshold=request.threshold,
         )
-        # What the guard found was not ranked against the rest: it comes after it and stands on its
-        # support.
-        last = min((c.score for c in pool), default=0.0)
-        pool += [replace(c, score=min(c.score, last)) for c in judged]
-        result = select(pool, perspectives, options, threshold=request.threshold)
+        pool += judged
+        free = max(options.k - len(result), 0)  # there were fewer candidates than places
+        result, judged = [*result, *judged[:free]], judged[free:]
+        result = _swapped(result, judged, perspectives, request.threshold)
     return result
+
+
+def _swapped(
+    chosen: Sequence[Candidate],
+    found: Sequence[Candidate],
+    perspectives: Sequence[Perspective],
+    threshold: float,
+) -> list[Candidate]:
+    """The choice with a found candidate in place of the least useful one where it covers more."""
+    every = [*chosen, *found]
+    places = swap_in(range(len(chosen)), support_matrix(every, perspectives), threshold)
+    return [
+        replace(every[i], score=old.score, scores={**every[i].scores, "selected": old.score})
+        for i, old in zip(places, chosen, strict=True)
+    ]
 
 
 def _next_query(

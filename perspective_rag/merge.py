@@ -9,19 +9,24 @@ from perspective_rag.fusion import reciprocal_rank_fusion, round_robin
 from perspective_rag.search import Ranking
 from perspective_rag.types import Candidate, Hit
 
+# A perspective's own words also find what merely repeats them: the question counts twice.
+QUESTION_WEIGHT = 2.0
+
 
 def merge(rankings: Sequence[Ranking], *, fusion: str = "rrf") -> list[Candidate]:
     """One candidate for each passage, best first.
 
-    ``fusion`` is "rrf" (score: sum of 1 / (60 + rank)) or "round-robin" (BERDS section 6; score: 1
-    / position). Passages are the same when ``passage_key`` says so; the first hit's text is kept,
-    and every query that found it.
+    ``fusion`` is "rrf" (score: sum of weight / (60 + rank), the question's weight being
+    ``QUESTION_WEIGHT`` and any other query's 1) or "round-robin" (BERDS section 6; score: 1 /
+    position). Passages are the same when ``passage_key`` says so; the first hit's text is kept, and
+    every query that found it.
     """
     keys = [[passage_key(hit.passage) for hit in ranking.hits] for ranking in rankings]
     if fusion == "round-robin":
         fused = {key: 1.0 / position for position, key in enumerate(round_robin(keys), start=1)}
     else:
-        fused = reciprocal_rank_fusion(keys)
+        weights = [QUESTION_WEIGHT if r.query.perspective is None else 1.0 for r in rankings]
+        fused = reciprocal_rank_fusion(keys, weights=weights)
     hits: dict[str, Hit] = {}
     scores: dict[str, dict[str, float]] = {}
     found_by: dict[str, dict[str, None]] = {}

@@ -53,7 +53,7 @@ class PipelineOptions:
     max_queries: int = 8
     judge_k: int = 25
     coverage: str = "annotate"
-    coverage_weight: float = 0.7
+    coverage_weight: float = 0.8
     min_support: float | None = None
     guard_searches: int = 2
     guard_seconds: float = 10.0

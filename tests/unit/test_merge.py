@@ -33,7 +33,14 @@ def test_each_perspective_is_a_query_with_or_without_the_question():
 
 
 def test_repeats_are_dropped_before_the_limit_counts():
-    queries = [Query("zoos should close?"), Query("B"), Query("b!"), Query("  "), Query("C"), Query("D")]
+    queries = [
+        Query("zoos should close?"),
+        Query("B"),
+        Query("b!"),
+        Query("  "),
+        Query("C"),
+        Query("D"),
+    ]
     kept = unique_queries("Zoos should close", queries, limit=3)
     assert [q.text for q in kept] == ["Zoos should close", "B", "C"]
 
@@ -56,7 +63,7 @@ def test_a_passage_found_twice_is_one_candidate_that_says_so():
     assert found[0].scores == {
         "search:question": 0.8,
         "search:oppose": 0.7,
-        "fused": pytest.approx(1 / 62 + 1 / 61),
+        "fused": pytest.approx(2 / 62 + 1 / 61),
     }
     assert found[0].found_by == ("q", "con")
     assert found[0].score == found[0].scores["fused"]

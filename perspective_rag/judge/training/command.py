@@ -139,7 +139,7 @@ it, or does neither. int8 ONNX, {(folder / "model.onnx").stat().st_size / 1e6:.0
 |---|---|
 {rows}
 
-P(support) >= {stored["threshold"]} counts as support (best F1 on the development pairs),
+P(support) >= {stored["threshold"]} counts as support (best F0.5 there),
 temperature {stored["temperature"]}. `judge.json` holds the data, the settings and the base model.
 """
 

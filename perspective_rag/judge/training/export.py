@@ -36,7 +36,7 @@ def export(
     """Writes ``model`` (a transformers folder) to ``out`` and returns the exported model's
     development figures.
 
-    Temperature and threshold (best F1 of support) are set on the development pairs with the
+    Temperature and threshold (best F0.5) are set on the development pairs with the
     exported, quantised model itself, so that they fit what will run.
     """
     try:
@@ -83,7 +83,7 @@ def export(
     )
     truth = np.array([LABELS.index(pair.label) for pair in development])
     temperature = best_temperature(logits, truth)
-    threshold, _ = best_threshold(softmax(logits / temperature)[:, 0], truth == 0)
+    threshold = best_threshold(softmax(logits / temperature)[:, 0], truth == 0)
     figures = evaluate(logits / temperature, [pair.label for pair in development])
     settings = JudgeSettings(
         threshold=round(threshold, 4), temperature=round(temperature, 4), max_tokens=max_tokens
