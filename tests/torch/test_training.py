@@ -83,7 +83,7 @@ def test_it_learns_and_the_exported_model_knows_it_too(base, tmp_path):
             row = {"document": pair.document, "statement": pair.statement, "label": pair.label}
             file.write(json.dumps(row) + "\n")
     out = tmp_path / "judge"
-    figures = train_judge([DataFile(data)], [], config(base), out)
+    figures = train_judge([DataFile(data)], [], config(base, epochs=40.0), out)
     assert figures["accuracy"] > 0.95
     assert (
         CrossEncoderJudge(out).threshold
