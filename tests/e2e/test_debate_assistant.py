@@ -59,7 +59,9 @@ def test_the_sample_debates_are_covered_and_the_proof_is_mostly_right(tmp_path):
 
     pipeline = local_pipeline(Corpus.load(DEBATES / "passages.jsonl"), cache=tmp_path, k=5)
     labels = [json.loads(line) for line in (DEBATES / "labels.jsonl").read_text().splitlines()]
-    questions = [json.loads(line) for line in (DEBATES / "questions.jsonl").read_text().splitlines()]
+    questions = [
+        json.loads(line) for line in (DEBATES / "questions.jsonl").read_text().splitlines()
+    ]
     covered = right = shown = 0
     for question in questions:
         rows = [row for row in labels if row["question"] == question["id"]]
