@@ -60,7 +60,7 @@ def test_the_wrapped_chain_shows_what_the_plain_one_hides(example, truth, capsys
     assert "Should social media be banned for children?" in out
     before, after = columns(out)
     assert "ban " in before
-    assert "allow " not in before
+    assert before.count("allow ") < after.count("allow ")
     assert "ban " in after
     assert "allow " in after
     assert before.rstrip().splitlines()[-1] != after.rstrip().splitlines()[-1], "so do the answers"
