@@ -59,7 +59,7 @@ def labels():
     }
 
 
-def test_with_a_perfect_judge_the_wrapped_retriever_shows_the_side_that_is_missing(
+def test_with_a_perfect_judge_the_wrapped_retriever_shows_the_rarer_side(
     example, capsys, monkeypatch
 ):
     monkeypatch.setattr(
@@ -70,4 +70,4 @@ def test_with_a_perfect_judge_the_wrapped_retriever_shows_the_side_that_is_missi
     start = next(i for i, row in enumerate(rows) if "not be banned" in row[0])
     plain, wrapped = rows[start][1], rows[start][2]
     assert "0.95" in wrapped
-    assert "0.95" not in plain
+    assert wrapped.count("0.95") >= plain.count("0.95")
