@@ -149,11 +149,11 @@ def brute_force_pap(question, texts, k):
     unit = perspective / np.linalg.norm(perspective)
     projected = carried - (carried @ unit) * unit
     fused: dict[str, float] = {}
-    for vector in (plain, projected):
+    for vector, weight in ((plain, 2.0), (projected, 1.0)):
         best = np.argsort(-(rows @ vector), kind="stable")[:k]
         for rank, index in enumerate(best, start=1):
             key = list(texts)[index]
-            fused[key] = fused.get(key, 0.0) + 1 / (60 + rank)
+            fused[key] = fused.get(key, 0.0) + weight / (60 + rank)
     return fused
 
 

@@ -105,7 +105,7 @@ def test_pap_ranks_as_brute_force_does(zoo, index, texts, way):
             vector = vector - (vector @ turn) * turn
         rankings.append(rank(texts, vector))
     assert len(rankings) == 3
-    fused = reciprocal_rank_fusion(rankings)
+    fused = reciprocal_rank_fusion(rankings, weights=[2.0, 1.0, 1.0])
     assert [p.id for p in found.passages] == sorted(fused, key=lambda name: -fused[name])[:10]
     plain = PerspectiveRetriever(index, judge=None, perspectives=PERSPECTIVES, fetch_k=40, k=10)
     assert [p.id for p in plain.report(QUESTION).passages] != [p.id for p in found.passages]
