@@ -19,7 +19,7 @@ test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch: training and tra
 	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch
 
 lint: $(VENV)/.dev
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/ruff check --no-cache . && $(BIN)/ruff format --no-cache --check .
 
 types: $(VENV)/.dev
 	@$(BIN)/mypy

@@ -18,11 +18,11 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableParallel, RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_perspective_rag import PerspectiveRetriever
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from langchain_perspective_rag import PerspectiveRetriever
 from perspective_rag import OnnxMiniLM
 
 DEBATES = Path(__file__).parent / "debates"

@@ -15,11 +15,11 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import TextNode
-from llama_index.retrievers.perspective_rag import PerspectivePostprocessor, PerspectiveRetriever
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from llama_index.retrievers.perspective_rag import PerspectivePostprocessor, PerspectiveRetriever
 from perspective_rag import OnnxMiniLM, Perspective, RetrievalResult
 
 PASSAGES = Path(__file__).parent / "debates" / "passages.jsonl"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from langchain_core.documents import Document
-from perspective_rag.dedup import passage_key
 
 from perspective_rag import Candidate, Passage, RetrievalResult
+from perspective_rag.dedup import passage_key
 
 SCORE_KEY = "relevance_score"
 REPORT_KEY = "perspective_rag"

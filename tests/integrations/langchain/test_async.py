@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langchain_core.language_models import SimpleChatModel
-from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
 
+from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
 from perspective_rag.testing import TableJudge
 
 SIDES = '{"root": "Should zoos be closed?", "perspectives": ["breeding keeps species", "cages"]}'

@@ -8,8 +8,8 @@ import json
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
-from langchain_perspective_rag import PerspectiveCompressor
 
+from langchain_perspective_rag import PerspectiveCompressor
 from perspective_rag import CapabilityError, ConfigError
 
 SIDES = json.dumps(

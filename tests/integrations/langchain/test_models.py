@@ -6,8 +6,8 @@ import pytest
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
-from langchain_perspective_rag import LangChainLLM, PerspectiveRetriever
 
+from langchain_perspective_rag import LangChainLLM, PerspectiveRetriever
 from perspective_rag import LLMError, Prompt
 from perspective_rag.protocols import LLM, Embedder
 from perspective_rag.testing import ScriptedLLM

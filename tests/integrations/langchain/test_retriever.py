@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_perspective_rag import LangChainEmbedder, PerspectiveRetriever
 from pydantic import ValidationError
 
+from langchain_perspective_rag import LangChainEmbedder, PerspectiveRetriever
 from perspective_rag import CapabilityError, ConfigError, PipelineOptions, RetrievalError
 from perspective_rag.testing import TableJudge
 

@@ -16,6 +16,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
 from langchain_core.vectorstores import InMemoryVectorStore
+
 from langchain_perspective_rag import PerspectiveRetriever
 
 QUESTIONS = ["Should zoos be closed?", "Should museums be closed?", "Should bridges be painted?"]

@@ -9,9 +9,9 @@ pytest.importorskip("langchain_tests")
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_perspective_rag import PerspectiveRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
+from langchain_perspective_rag import PerspectiveRetriever
 from perspective_rag.testing import TableJudge
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
-from langchain_perspective_rag import LangChainStore, PerspectiveRetriever, SteerableEmbeddings
 
+from langchain_perspective_rag import LangChainStore, PerspectiveRetriever, SteerableEmbeddings
 from perspective_rag import CapabilityError, Query, RetrievalError
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.testing import HashEmbedder

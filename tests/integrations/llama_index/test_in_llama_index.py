@@ -8,6 +8,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import QueryBundle
+
 from llama_index.retrievers.perspective_rag import (
     METADATA_KEY,
     PerspectivePostprocessor,

@@ -7,14 +7,14 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import QueryBundle
+from pydantic import PrivateAttr
+
 from llama_index.retrievers.perspective_rag import (
     LlamaIndexEmbedder,
     LlamaIndexLLM,
     LlamaIndexStore,
     PerspectiveRetriever,
 )
-from pydantic import PrivateAttr
-
 from perspective_rag.errors import ConfigError
 from perspective_rag.protocols import LLM, Embedder, KeepsEmbeddings, Store
 from perspective_rag.testing import ScriptedLLM

@@ -7,8 +7,8 @@ import copy
 import pytest
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectivePostprocessor
 
+from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectivePostprocessor
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 
 

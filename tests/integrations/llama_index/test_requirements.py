@@ -19,9 +19,9 @@ from llama_index.core.vector_stores import (
     FilterCondition,
     MetadataFilters,
 )
-from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectiveRetriever
 from pydantic import PrivateAttr
 
+from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectiveRetriever
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
-from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectiveRetriever
 
+from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectiveRetriever
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 from perspective_rag.options import PipelineOptions
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import SimpleVectorStore
-from llama_index.retrievers.perspective_rag import LlamaIndexStore, PerspectiveRetriever
 
+from llama_index.retrievers.perspective_rag import LlamaIndexStore, PerspectiveRetriever
 from perspective_rag.fusion import reciprocal_rank_fusion
 from perspective_rag.testing import HashEmbedder
 

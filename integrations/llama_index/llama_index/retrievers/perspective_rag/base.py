@@ -12,6 +12,7 @@ from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
+
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import nodes_of
 from llama_index.retrievers.perspective_rag.parts import (
@@ -22,7 +23,6 @@ from llama_index.retrievers.perspective_rag.parts import (
     options_of,
 )
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
-
 from perspective_rag.errors import CapabilityError
 from perspective_rag.options import PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline

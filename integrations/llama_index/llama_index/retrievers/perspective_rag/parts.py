@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.schema import QueryBundle
-from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
 
+from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
 from perspective_rag.errors import ConfigError, unknown_name
 from perspective_rag.extract.rules import RuleExtractor
 from perspective_rag.options import ALIASES, OPTION_NAMES, PipelineOptions

@@ -13,6 +13,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import nodes_of, passage_of
 from llama_index.retrievers.perspective_rag.parts import (
@@ -22,7 +23,6 @@ from llama_index.retrievers.perspective_rag.parts import (
     judge_of,
     options_of,
 )
-
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, arun, run
 from perspective_rag.options import PipelineOptions

@@ -15,8 +15,8 @@ from llama_index.core.retrievers import BaseRetriever, VectorIndexRetriever
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import FilterCondition, MetadataFilters, SimpleVectorStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
-from llama_index.retrievers.perspective_rag.nodes import passage_of
 
+from llama_index.retrievers.perspective_rag.nodes import passage_of
 from perspective_rag.errors import CapabilityError, ConfigError
 from perspective_rag.types import Hit, Vector
 
