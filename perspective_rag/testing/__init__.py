@@ -1,0 +1,12 @@
+"""For tests of your own code: stand-ins for models and stores, and suites that check a part you
+wrote against what the pipeline expects of it.
+
+The stand-ins (``HashEmbedder``, ``MemoryStore``, ``TableJudge``, ``ScriptedLLM``) are
+deterministic, offline and without dependencies.
+"""
+
+from __future__ import annotations
+
+from perspective_rag.testing.standins import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
+
+__all__ = ["HashEmbedder", "MemoryStore", "ScriptedLLM", "TableJudge"]
