@@ -1,0 +1,57 @@
+"""Ways to score a corpus from the vectors of queries, roots, perspectives and documents.
+
+A method takes four matrices, ``queries``, ``roots``, ``perspectives`` (n_queries, d) each, row by
+row of one query, and ``corpus`` (n_corpus, d), and gives scores (n_queries, n_corpus), higher is
+better. It sees no text, no label and no gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from perspective_rag.projection import projected_scores
+from perspective_rag.types import Matrix
+from perspective_rag.vectors import cosine
+
+Method = Callable[[Matrix, Matrix, Matrix, Matrix], Matrix]
+
+PLAIN = "none"
+"""Plain cosine, which the others are compared with."""
+
+
+def fixed(name: str) -> Method:
+    """The same projection for every query (PIR Tables 4 and 8; ``perspective_rag.projection``)."""
+
+    def score(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) -> Matrix:
+        rows = zip(queries, roots, perspectives, strict=True)
+        return np.stack([projected_scores(name, corpus, q, r, p) for q, r, p in rows])
+
+    return score
+
+
+def plain(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) -> Matrix:
+    """cos(q, c)."""
+    return cosine(queries.astype(np.float64), corpus.astype(np.float64))
+
+
+PUBLISHED_METHODS = (
+    PLAIN,
+    "add",
+    "add+",
+    "concat",
+    "concat+",
+    "cast",
+    "cast+",
+    "dual-sum",
+    "tri-sum",
+    "pap",
+    "pap+",
+)
+"""The rows of PIR Table 8, in its order."""
+
+METHODS: dict[str, Method] = {
+    name: plain if name == PLAIN else fixed(name) for name in PUBLISHED_METHODS
+}
+"""name -> method; what is added here becomes a row of every table."""
