@@ -1,40 +1,70 @@
-"""Probabilities of a prompt's choices from the log-probabilities of a chat completion."""
+"""Probabilities of a prompt's choices from the log-probabilities of a reply's first tokens."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # With less than this on the choices the model was about to say something else.
-_LEAST_MASS = 0.05
+LEAST_MASS = 0.05
 
 
-def choice_probabilities(choices: tuple[str, ...], choice: Any) -> dict[str, float] | None:
-    """P of each choice, normalised over the choices; None where it cannot be told.
+def choice_of(token: str, choices: Sequence[str]) -> str | None:
+    """The one choice that a token is or begins; None for no choice and for several.
 
-    ``choice`` is a choice of a chat completion. Its first token that is not white space decides:
-    every alternative there that begins a choice counts for it, so "y" and " Yes" count for "yes".
+    Case, quotation marks and the marks that tokenizers put for white space do not count, so "Yes",
+    " yes" and "▁y" all count for "yes".
     """
-    tokens = getattr(getattr(choice, "logprobs", None), "content", None) if choices else None
-    first = next((token for token in tokens or [] if _bare(token.token)), None)
-    if first is None:
-        return None
-    mass = dict.fromkeys(choices, 0.0)
-    for token in {each.token: each for each in [first, *(first.top_logprobs or [])]}.values():
-        chosen = _begun(_bare(token.token), choices)
-        if chosen and token.logprob is not None and token.logprob <= 0.0:  # False for NaN
-            mass[chosen] += math.exp(token.logprob)
-    total = sum(mass.values())
-    return {name: value / total for name, value in mass.items()} if total > _LEAST_MASS else None
-
-
-def _begun(token: str, choices: tuple[str, ...]) -> str | None:
-    """The one choice that a token is or begins; None for no choice and for several."""
-    exact = [choice for choice in choices if choice.casefold() == token]
-    begun = [choice for choice in choices if token and choice.casefold().startswith(token)]
+    bare = bare_token(token)
+    exact = [choice for choice in choices if choice.casefold() == bare]
+    begun = [choice for choice in choices if bare and choice.casefold().startswith(bare)]
     found = exact or begun
     return found[0] if len(found) == 1 else None
 
 
-def _bare(token: str) -> str:
+def choice_probabilities(
+    choices: Sequence[str], tokens: Iterable[tuple[str, float | None]]
+) -> dict[str, float] | None:
+    """P of each choice from the alternatives for one token, given with their log-probabilities.
+
+    P(choice) = sum of exp(l) over the tokens that begin this choice alone, divided by the same sum
+    over all choices. None where the choices together hold less than ``LEAST_MASS``.
+    """
+    mass = dict.fromkeys(choices, 0.0)
+    for token, logprob in tokens:
+        chosen = choice_of(token, choices)
+        if chosen and logprob is not None and logprob <= 1e-6:  # False for NaN
+            mass[chosen] += math.exp(logprob)
+    return normalised_mass(mass)
+
+
+def normalised_mass(mass: dict[str, float]) -> dict[str, float] | None:
+    """The mass of each choice as a share of all choices; None below ``LEAST_MASS``."""
+    total = sum(mass.values())
+    return {name: value / total for name, value in mass.items()} if total > LEAST_MASS else None
+
+
+def probabilities_of_choice(choices: Sequence[str], choice: Any) -> dict[str, float] | None:
+    """P of each choice from a choice of a chat completion; None where it cannot be told.
+
+    Its first token that is not white space decides.
+    """
+    tokens = getattr(getattr(choice, "logprobs", None), "content", None) if choices else None
+    first = next((token for token in tokens or [] if bare_token(token.token)), None)
+    if first is None:
+        return None
+    alternatives = {each.token: each.logprob for each in [first, *(first.top_logprobs or [])]}
+    return choice_probabilities(choices, alternatives.items())
+
+
+def spellings(choices: Sequence[str]) -> list[str]:
+    """The choices in the spellings a model may prefer: as given, capitalised, in capitals."""
+    return list(
+        dict.fromkeys(form for each in choices for form in (each, each.capitalize(), each.upper()))
+    )
+
+
+def bare_token(token: str) -> str:
+    """A token in lower case without white space, its markers and quotation marks."""
     return token.strip(" \t\r\n\"'*`.,▁ĠĊ").casefold()

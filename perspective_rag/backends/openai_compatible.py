@@ -9,18 +9,21 @@ import json
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from perspective_rag.backends.logprobs import choice_probabilities
+from perspective_rag.backends.logprobs import probabilities_of_choice, spellings
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
+from perspective_rag.flow import Flow, Limits, Reply, arun, call, run
 from perspective_rag.types import Completion, Prompt
 
 # The most alternatives for a token that OpenAI and vLLM give.
 _TOP_LOGPROBS = 20
+# The client has its own time-outs and bounds.
+_OWN_LIMITS = Limits(timeout=None)
 _SECRET_NAME = re.compile(
     r"api[-_]?key|secret|password|credential|authoriz|headers|extra_query|(?<![a-z])token$", re.I
 )
@@ -97,38 +100,11 @@ class OpenAICompatibleLLM:
 
     def complete(self, prompt: Prompt) -> Completion:
         """The model's reply; raises LLMError, with the cause, when there is none."""
-        exchange = self._exchange(prompt)
-        request = next(exchange)
-        try:
-            while True:
-                try:
-                    with self._places:
-                        response = self._sync_client().chat.completions.create(**request)
-                except Exception as error:
-                    request = exchange.throw(error)
-                else:
-                    request = exchange.send(response)
-        except StopIteration as stop:
-            completion: Completion = stop.value
-            return completion
+        return run(self._exchange(prompt), limits=_OWN_LIMITS)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same without blocking the event loop."""
-        exchange = self._exchange(prompt)
-        request = next(exchange)
-        try:
-            while True:
-                try:
-                    here = await self._here()
-                    async with here.places:
-                        response = await here.client.chat.completions.create(**request)
-                except Exception as error:
-                    request = exchange.throw(error)
-                else:
-                    request = exchange.send(response)
-        except StopIteration as stop:
-            completion: Completion = stop.value
-            return completion
+        return await arun(self._exchange(prompt), limits=_OWN_LIMITS)
 
     def close(self) -> None:
         """Closes the connections of the sync client; a later call opens new ones."""
@@ -144,22 +120,34 @@ class OpenAICompatibleLLM:
         if here is not None:
             await here.keeper.aclose()
 
-    def _exchange(self, prompt: Prompt) -> Generator[dict[str, Any], Any, Completion]:
-        """Yields requests and is sent responses, so that sync and async share the fallback."""
+    def _exchange(self, prompt: Prompt) -> Flow[Completion]:
         wanted = self._extras(prompt) - self._rejected
         try:
-            try:
-                response = yield self._request(prompt, wanted)
-            except Exception as error:
-                if not wanted or getattr(error, "status_code", None) not in (400, 422):
-                    raise
-                response = yield self._request(prompt, frozenset())
-                # Only now is it known that the extras, and not the prompt, were at fault.
-                with self._lock:
-                    self._rejected |= wanted
-            return _completion(prompt, response)
+            reply = yield from self._sent(prompt, wanted)
+            if wanted and getattr(reply.error, "status_code", None) in (400, 422):
+                reply = yield from self._sent(prompt, frozenset())
+                if reply.error is None:
+                    # Only now is it known that the extras, and not the prompt, were at fault.
+                    with self._lock:
+                        self._rejected |= wanted
+            if reply.error is not None:
+                raise reply.error
+            return _completion(prompt, reply.value)
         except Exception as error:
             raise LLMError(self._without_key(prompt, error)) from error
+
+    def _sent(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
+        request = self._request(prompt, extras)
+        return call("llm", self._create, request, afunction=self._acreate)
+
+    def _create(self, request: dict[str, Any]) -> Any:
+        with self._places:
+            return self._sync_client().chat.completions.create(**request)
+
+    async def _acreate(self, request: dict[str, Any]) -> Any:
+        here = await self._here()
+        async with here.places:
+            return await here.client.chat.completions.create(**request)
 
     def _extras(self, prompt: Prompt) -> frozenset[str]:
         extras = {"schema"} if prompt.schema is not None else set()
@@ -186,7 +174,7 @@ class OpenAICompatibleLLM:
         if "logprobs" in extras:
             fields |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if "choices" in extras:
-            fields["extra_body"] = {"structured_outputs": {"choice": list(prompt.choices)}}
+            fields["extra_body"] = {"structured_outputs": {"choice": spellings(prompt.choices)}}
         own = dict(self.options)
         if "extra_body" in fields and "extra_body" in own:
             own["extra_body"] = {**fields["extra_body"], **own["extra_body"]}
@@ -267,7 +255,7 @@ def _completion(prompt: Prompt, response: Any) -> Completion:
         text=text,
         prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
         completion_tokens=getattr(usage, "completion_tokens", None) or 0,
-        choice_probabilities=choice_probabilities(prompt.choices, choice),
+        choice_probabilities=probabilities_of_choice(prompt.choices, choice),
     )
 
 

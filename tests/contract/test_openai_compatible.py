@@ -172,7 +172,8 @@ def test_vllm_is_told_the_choices_only_when_asked_to():
     with fake.OpenAIServer() as server:
         options = {"extra_body": {"top_k": 1}}
         llm_for(server, constrain_choices=True, options=options).complete(YES_NO)
-    assert server.bodies[0]["structured_outputs"] == {"choice": ["yes", "no"]}
+    spelled = ["yes", "Yes", "YES", "no", "No", "NO"]
+    assert server.bodies[0]["structured_outputs"] == {"choice": spelled}
     assert server.bodies[0]["top_k"] == 1
 
 
