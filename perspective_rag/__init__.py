@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from perspective_rag.extract.rules import RuleExtractor as RuleExtractor
     from perspective_rag.flow import arun as arun
     from perspective_rag.flow import run as run
+    from perspective_rag.gate import Gate as Gate
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
     from perspective_rag.local import local_pipeline as local_pipeline
@@ -97,6 +98,7 @@ _HOMES = {
     "extract.llm": ["LLMExtractor"],
     "extract.rules": ["GivenPerspectives", "RuleExtractor"],
     "flow": ["arun", "run"],
+    "gate": ["Gate"],
     "judge.cross_encoder": ["CrossEncoderJudge"],
     "judge.llm": ["LLMJudge"],
     "local": ["local_pipeline"],

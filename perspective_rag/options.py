@@ -40,8 +40,8 @@ class PipelineOptions:
       judge's own threshold.
     - ``guard_searches``: further searches for uncovered perspectives at most; 0 = none.
     - ``guard_seconds``: the guard starts no further search this many seconds into the request.
-    - ``timeout``: seconds for one call to a model or store; None = no limit.
-    - ``max_concurrency``: calls of one request at a time.
+    - ``timeout``: seconds for one call to a model or store, from when it begins; None = no limit.
+    - ``max_concurrency``: calls of one request at a time; ``Gate`` limits all requests together.
     - ``strict``: what would degrade raises instead.
     """
 

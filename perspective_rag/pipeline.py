@@ -15,6 +15,7 @@ from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 from perspective_rag.expand.statements import StatementExpander, unique_queries
 from perspective_rag.extract.rules import RuleExtractor, as_perspectives
 from perspective_rag.flow import Flow, arun, degrade, run
+from perspective_rag.gate import Gate
 from perspective_rag.guard import guard
 from perspective_rag.judging import judge_best_first
 from perspective_rag.merge import merge
@@ -45,7 +46,8 @@ class PerspectivePipeline:
     turns them into queries; ``answerer`` puts a result into sentences (default: the passages' own).
 
     Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a
-    request: one instance serves any number of threads and event loops.
+    request: one instance serves any number of threads and event loops, whose calls to models and
+    stores all pass its ``gate`` (default: 32 of each stage at a time).
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class PerspectivePipeline:
         extractor: Extractor | None = None,
         expander: Expander | None = None,
         answerer: Answerer | None = None,
+        gate: Gate | None = None,
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
@@ -66,6 +69,7 @@ class PerspectivePipeline:
         self.extractor = extractor or RuleExtractor()
         self.expander = expander or StatementExpander()
         self.answerer = answerer or ExtractiveAnswerer(judge)
+        self.gate = gate or Gate()
         self.options = (options or PipelineOptions()).override(**changes)
         self._check(self.options)
 
@@ -101,13 +105,13 @@ class PerspectivePipeline:
 
     def answer(self, result: RetrievalResult) -> Answer:
         """An answer from the result's passages, every sentence with its citation."""
-        recorder, limits = books(self.options)
+        recorder, limits = books(self.options, self.gate)
         answer = run(self.answerer.answer(result), recorder, limits)
         return replace(answer, trace=recorder.trace())
 
     async def aanswer(self, result: RetrievalResult) -> Answer:
         """The same as ``answer``, without blocking the event loop."""
-        recorder, limits = books(self.options)
+        recorder, limits = books(self.options, self.gate)
         answer = await arun(self.answerer.answer(result), recorder, limits)
         return replace(answer, trace=recorder.trace())
 
@@ -135,7 +139,7 @@ class PerspectivePipeline:
         threshold = options.min_support
         if threshold is None:
             threshold = self.judge.threshold if self.judge is not None else 0.5
-        return Request(" ".join(question.split()), options, filter, threshold)
+        return Request(" ".join(question.split()), options, filter, threshold, self.gate)
 
     def extract(
         self, request: Request, given: Sequence[Perspective | str] | None = None

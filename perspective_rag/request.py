@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perspective_rag.flow import Limits, Recorder
+from perspective_rag.gate import Gate
 from perspective_rag.options import PipelineOptions
 from perspective_rag.types import Vector
 
 
-def books(options: PipelineOptions) -> tuple[Recorder, Limits]:
-    """A recorder and the limits that these options ask for."""
-    return Recorder(options.strict), Limits(options.timeout, options.max_concurrency)
+def books(options: PipelineOptions, gate: Gate | None = None) -> tuple[Recorder, Limits]:
+    """A recorder and the limits that these options and a gate ask for."""
+    return Recorder(options.strict), Limits(options.timeout, options.max_concurrency, gate)
 
 
 @dataclass(slots=True)
@@ -28,13 +29,14 @@ class Request:
     options: PipelineOptions
     filter: Any = None
     threshold: float = 0.5
+    gate: Gate | None = None
     recorder: Recorder = field(init=False)
     limits: Limits = field(init=False)
     vectors: dict[str, Vector] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.recorder, self.limits = books(self.options)
+        self.recorder, self.limits = books(self.options, self.gate)
 
     @property
     def elapsed(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import shutil
@@ -16,6 +15,7 @@ import numpy as np
 from perspective_rag.backends.filters import at_least_one, indexable, passing
 from perspective_rag.corpus.loading import Corpus
 from perspective_rag.errors import MissingDependency
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Passage, Vector
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class BM25Store:
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
         """``search`` in a thread."""
-        return await asyncio.to_thread(self.search, text, vector, k=k, filter=filter)
+        return await in_thread(self.search, text, vector, k=k, filter=filter)
 
     def __len__(self) -> int:
         return len(self._passages)

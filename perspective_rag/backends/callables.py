@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 import math
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import CapabilityError, ConfigError, LLMReplyError
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Completion, Hit, Matrix, Passage, Prompt, Vector
 from perspective_rag.vectors import as_matrix
 
@@ -76,7 +76,7 @@ class CallableStore:
     ) -> list[Hit]:
         """The same from ``afunction``, or from the function in a thread."""
         if self._afunction is None:
-            return await asyncio.to_thread(self.search, text, vector, k=k, filter=filter)
+            return await in_thread(self.search, text, vector, k=k, filter=filter)
         options = _filter_option(self._afunction, filter)
         return _hits(await self._afunction(self._query(text, vector), k, **options), k)
 
@@ -112,7 +112,7 @@ class CallableLLM:
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The reply of ``afunction``, or of the function in a thread."""
         if self._afunction is None:
-            return await asyncio.to_thread(self.complete, prompt)
+            return await in_thread(self.complete, prompt)
         return _completion(await self._afunction(_joined(prompt)), prompt)
 
 

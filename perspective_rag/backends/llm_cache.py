@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import sqlite3
@@ -15,6 +14,7 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.protocols import LLM
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Completion, Prompt
 
 _CREATE = """
@@ -59,11 +59,11 @@ class CachedLLM:
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same without blocking the event loop."""
         key = self._key(prompt)
-        known = await asyncio.to_thread(self._stored, key)
+        known = await in_thread(self._stored, key)
         if known:
             return known
         completion = await self.llm.acomplete(prompt)
-        return await asyncio.to_thread(self._keep, key, prompt, completion)
+        return await in_thread(self._keep, key, prompt, completion)
 
     def close(self) -> None:
         """Closes the file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from perspective_rag.backends.filters import Positions, at_least_one, indexable, passing
 from perspective_rag.errors import ConfigError
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 
@@ -65,7 +65,7 @@ class VectorStore:
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
         """``search`` in a thread."""
-        return await asyncio.to_thread(self.search, text, vector, k=k, filter=filter)
+        return await in_thread(self.search, text, vector, k=k, filter=filter)
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
         """Unit rows of the passages, shape (n, d); NaN rows for those that are not in the store."""

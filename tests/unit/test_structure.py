@@ -18,7 +18,19 @@ LIBRARY = ROOT / "perspective_rag"
 # Each layer may import itself and the layers above it.
 LAYERS = [
     {"types", "errors"},
-    {"vectors", "sentences", "projection", "fusion", "dedup", "flow", "protocols", "options"},
+    {
+        "vectors",
+        "sentences",
+        "projection",
+        "fusion",
+        "dedup",
+        "gate",
+        "threads",
+        "calls",
+        "flow",
+        "protocols",
+        "options",
+    },
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
     {"judge", "search", "merge", "answer"},
     {"ordering", "selection", "guard", "testing", "backends", "corpus"},

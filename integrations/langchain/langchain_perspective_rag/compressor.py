@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from langchain_perspective_rag.arguments import (
     AnyEmbeddings,
@@ -20,7 +20,7 @@ from langchain_perspective_rag.arguments import (
 )
 from langchain_perspective_rag.documents import documents_of, passage_of
 from langchain_perspective_rag.tracing import children_of
-from perspective_rag import Hit, PerspectivePipeline, PipelineOptions
+from perspective_rag import Gate, Hit, PerspectivePipeline, PipelineOptions
 from perspective_rag.protocols import Extractor
 from perspective_rag.types import Vector
 
@@ -47,6 +47,8 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     """A chat model or LLM that writes the perspectives; rules take over when it fails."""
     k: int = 5
     """Documents kept."""
+    gate: Gate = Field(default_factory=Gate, repr=False)
+    """How many calls of each kind all requests together make at a time."""
     options: PipelineOptions = PipelineOptions()
     """All other options; ``k`` above comes before the one in here."""
 
@@ -80,6 +82,7 @@ class PerspectiveCompressor(BaseDocumentCompressor):
             embedder=embedder_of(self.embeddings),
             judge=judge_of(self.judge),
             extractor=extractor_of(self.extractor, self.llm),
+            gate=self.gate,
             # The question alone finds all that there is, and searching again would find no more.
             options=self.options.override(
                 k=self.k, fetch_k=max(len(documents), 1), max_queries=1, guard_searches=0

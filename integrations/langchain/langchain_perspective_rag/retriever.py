@@ -34,6 +34,7 @@ from langchain_perspective_rag.tracing import children_of
 from perspective_rag import (
     CapabilityError,
     ConfigError,
+    Gate,
     Perspective,
     PerspectivePipeline,
     PipelineOptions,
@@ -92,6 +93,8 @@ class PerspectiveRetriever(BaseRetriever):
     """Documents fetched for each query."""
     relevance_weight: float = 1.0
     """In [0, 1]; 1.0 = relevance alone, lower = more diversity."""
+    gate: Gate = Field(default_factory=Gate, repr=False)
+    """How many calls of each kind all requests together make at a time."""
     options: PipelineOptions = PipelineOptions()
     """All other options; the three above come before those in here."""
 
@@ -134,6 +137,7 @@ class PerspectiveRetriever(BaseRetriever):
             judge=judge_of(self.judge),
             extractor=extractor_of(self.extractor, self.llm),
             expander=self.expander,
+            gate=self.gate,
             options=options,
         )
 

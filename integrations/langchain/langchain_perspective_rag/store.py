@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -21,6 +20,7 @@ from langchain_perspective_rag.steering import SteerableEmbeddings, steered_to
 from langchain_perspective_rag.tracing import atraced_search, child_config, traced_search
 from langchain_perspective_rag.vectors_back import READERS
 from perspective_rag import CapabilityError, Hit, Passage
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import cosine
 
@@ -109,7 +109,7 @@ class LangChainStore:
     ) -> list[Hit]:
         """The same, without blocking the event loop."""
         if not self._native_async:
-            return await asyncio.to_thread(self.search, text, vector, k=k, filter=filter)
+            return await in_thread(self.search, text, vector, k=k, filter=filter)
         query, steering, wanted = self._call(text, vector, k, filter)
 
         async def find() -> list[Document]:

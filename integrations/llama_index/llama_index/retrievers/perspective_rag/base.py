@@ -24,12 +24,13 @@ from llama_index.retrievers.perspective_rag.parts import (
 )
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
 from perspective_rag.errors import CapabilityError
+from perspective_rag.gate import Gate
 from perspective_rag.options import PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Expander, Extractor
 from perspective_rag.types import Perspective, RetrievalResult
 
-_PARAMETERS = ("embed_model", "expander", "extractor", "filters", "judge", "llm", "perspectives")
+_PARAMETERS = tuple("embed_model expander extractor filters gate judge llm perspectives".split())
 
 
 class PerspectiveRetriever(BaseRetriever):
@@ -43,6 +44,7 @@ class PerspectiveRetriever(BaseRetriever):
     ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
     ``llm`` names the perspectives of a question, with rules to fall back on; without it the rules
     do, or ``extractor``. ``perspectives`` names them once for all questions.
+    ``gate`` limits the calls of all requests together; by default each retriever has its own.
 
     ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also
     ``similarity_top_k``), ``fetch_k``, ``relevance_weight`` (1.0 = relevance alone; also
@@ -65,6 +67,7 @@ class PerspectiveRetriever(BaseRetriever):
         expander: Expander | None = None,
         takes_vector: bool | None = None,
         callback_manager: CallbackManager | None = None,
+        gate: Gate | None = None,
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
@@ -83,6 +86,7 @@ class PerspectiveRetriever(BaseRetriever):
         self._extractor = extractor_of(extractor, llm)
         self._expander = expander
         self._perspectives = perspectives
+        self._gate = gate or Gate()
         self._pipeline(QueryBundle(""))  # what these parts can never do is said now
         super().__init__(callback_manager or self._store.plain.callback_manager)
 
@@ -150,5 +154,6 @@ class PerspectiveRetriever(BaseRetriever):
             judge=self._judge,
             extractor=self._extractor,
             expander=self._expander,
+            gate=self._gate,
             options=options,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms import CustomLLM
 from llama_index.core.schema import QueryBundle
 
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Completion, Matrix, Prompt
 
 
@@ -66,7 +66,7 @@ class LlamaIndexLLM:
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
         if _chats_in_the_loop(self.model):
-            return await asyncio.to_thread(self.complete, prompt)
+            return await in_thread(self.complete, prompt)
         return _completion(await self.model.achat(_messages(prompt), **self._arguments))
 
 

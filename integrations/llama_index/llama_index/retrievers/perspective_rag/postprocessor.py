@@ -25,6 +25,7 @@ from llama_index.retrievers.perspective_rag.parts import (
 )
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, arun, run
+from perspective_rag.gate import Gate
 from perspective_rag.options import PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Extractor, Judge
@@ -33,7 +34,7 @@ from perspective_rag.types import Candidate, Hit, Perspective, RetrievalResult, 
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
 
-_PARAMETERS = ("embed_model", "extractor", "judge", "llm", "perspectives")
+_PARAMETERS = ("embed_model", "extractor", "gate", "judge", "llm", "perspectives")
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
@@ -50,6 +51,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     _extractor: Extractor | None = PrivateAttr()
     _embed_model: BaseEmbedding | None = PrivateAttr()
     _perspectives: Sequence[Perspective | str] | None = PrivateAttr()
+    _gate: Gate = PrivateAttr()
     _options: PipelineOptions = PrivateAttr()
 
     def __init__(
@@ -61,6 +63,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
         callback_manager: CallbackManager | None = None,
+        gate: Gate | None = None,
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
@@ -70,6 +73,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model
         self._perspectives = perspectives
+        self._gate = gate or Gate()
         self._pipeline(QueryBundle(""))  # what these parts can never do is said now
 
     @classmethod
@@ -146,6 +150,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
             judge=self._judge,
             extractor=self._extractor,
+            gate=self._gate,
             options=self._options,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from llama_index.retrievers.perspective_rag.nodes import passage_of
 from perspective_rag.errors import CapabilityError, ConfigError
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Vector
 
 
@@ -94,7 +94,7 @@ class LlamaIndexStore:
         if _awaits(retriever, self._vectors):
             nodes = await retriever.aretrieve(query)
         else:
-            nodes = await asyncio.to_thread(retriever.retrieve, query)
+            nodes = await in_thread(retriever.retrieve, query)
         return [self._hit(item) for item in nodes[:k]]
 
     def _retriever(self, k: int, filters: MetadataFilters | None) -> BaseRetriever:

@@ -1,0 +1,268 @@
+"""The gate: a limit that holds across threads and event loops, loses no place and keeps the order."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import random
+import threading
+import time
+
+import pytest
+
+from perspective_rag import ConfigError, Gate
+from perspective_rag.flow import Call, Limits, arun, run
+from perspective_rag.threads import in_thread
+
+
+class Counting:
+    """A call that counts how many of it run at a time; ``most`` is the highest."""
+
+    def __init__(self, seconds=0.003):
+        self.seconds, self.now, self.most, self.made = seconds, 0, 0, 0
+        self.lock = threading.Lock()
+
+    def __call__(self):
+        self._step(1)
+        time.sleep(self.seconds)
+        self._step(-1)
+
+    async def awaited(self):
+        self._step(1)
+        await asyncio.sleep(self.seconds)
+        self._step(-1)
+
+    def _step(self, by):
+        with self.lock:
+            self.now += by
+            self.made += by > 0
+            self.most = max(self.most, self.now)
+
+
+def flow(count, work, afunction=None, stage="work"):
+    replies = yield [Call(stage, work, afunction=afunction) for _ in range(count)]
+    return replies
+
+
+def test_threads_and_event_loops_together_keep_the_limit():
+    gate, work = Gate(3), Counting()
+    limits = Limits(timeout=30, max_concurrency=4, gate=gate)
+
+    async def many(afunction):
+        await asyncio.gather(*(arun(flow(4, work, afunction), limits=limits) for _ in range(10)))
+
+    threads = [
+        *(threading.Thread(target=lambda: run(flow(4, work), limits=limits)) for _ in range(10)),
+        threading.Thread(target=lambda: asyncio.run(many(None))),
+        threading.Thread(target=lambda: asyncio.run(many(work.awaited))),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (work.made, work.most) == (120, 3)
+    assert gate.running("work") == 0
+
+
+def test_stages_do_not_wait_for_each_other():
+    gate = Gate(1)
+    held = gate.enter("judge")
+    gate.enter("search").leave()
+    assert gate.running("judge") == 1
+    held.leave()
+
+
+def test_who_waited_longest_comes_first():
+    gate, order = Gate(1), []
+    held = gate.enter("x")
+
+    async def ask(name):
+        place = await gate.aenter("x")
+        order.append(name)
+        place.leave()
+
+    async def main():
+        asked = []
+        for name in range(5):
+            asked.append(asyncio.create_task(ask(name)))
+            await asyncio.sleep(0)
+        held.leave()
+        await asyncio.gather(*asked)
+
+    asyncio.run(main())
+    assert order == list(range(5))
+
+
+def test_a_place_left_twice_is_left_once():
+    gate = Gate(2)
+    first, second = gate.enter("x"), gate.enter("x")
+    first.leave()
+    first.leave()
+    assert gate.running("x") == 1
+    second.leave()
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_cancelling_at_any_moment_loses_no_place(seed):
+    gate, dice = Gate(2), random.Random(seed)
+
+    async def ask():
+        place = await gate.aenter("x")
+        try:
+            await asyncio.sleep(dice.random() * 0.002)
+        finally:
+            place.leave()
+
+    tasks = [asyncio.create_task(ask()) for _ in range(60)]
+    for _ in range(40):
+        await asyncio.sleep(dice.random() * 0.001)
+        dice.choice(tasks).cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0.01)
+    assert gate.running("x") == 0
+    (await gate.aenter("x")).leave()
+
+
+async def test_a_place_handed_over_to_one_that_is_cancelled_goes_to_the_next():
+    gate = Gate(1)
+    held = gate.enter("x")
+    first = asyncio.create_task(gate.aenter("x"))
+    second = asyncio.create_task(gate.aenter("x"))
+    await asyncio.sleep(0)
+    held.leave()  # given to the first, which has had no time to take it
+    first.cancel()
+    place = await asyncio.wait_for(second, 5)
+    assert first.cancelled()
+    assert gate.running("x") == 1
+    place.leave()
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_call_that_is_given_up_gives_its_place_back(kind):
+    gate, hang = Gate(1), threading.Event()
+    limits = Limits(timeout=0.05, max_concurrency=1, gate=gate)
+
+    def both():
+        replies = yield [Call("x", hang.wait, (20,)), Call("x", lambda: "fine")]
+        return replies
+
+    late, fine = (
+        run(both(), limits=limits) if kind == "sync" else asyncio.run(arun(both(), limits=limits))
+    )
+    assert isinstance(late.error, TimeoutError)
+    assert fine.value == "fine"
+    assert gate.running("x") == 0
+    hang.set()
+    gate.enter("x").leave()
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_waiting_for_a_place_is_not_the_calls_time(kind):
+    gate, work = Gate(1), Counting(seconds=0.05)
+    limits = Limits(timeout=0.4, max_concurrency=20, gate=gate)  # together they take a second
+    made = flow(20, work)
+    replies = run(made, limits=limits) if kind == "sync" else asyncio.run(arun(made, limits=limits))
+    assert [reply.error for reply in replies] == [None] * 20
+
+
+@pytest.mark.parametrize("timeout", [None, 5.0])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_timeout_of_the_call_itself_is_its_own_error(kind, timeout):
+    own = TimeoutError("the server took too long")
+
+    def fails():
+        raise own
+
+    limits = Limits(timeout=timeout)
+    made = flow(1, fails)
+    (reply,) = (
+        run(made, limits=limits) if kind == "sync" else asyncio.run(arun(made, limits=limits))
+    )
+    assert reply.error is own
+
+
+async def test_a_call_that_cancels_itself_is_an_error_not_the_end():
+    async def cancelled():
+        raise asyncio.CancelledError
+
+    replies = await arun(flow(1, None, cancelled))
+    assert "was cancelled" in str(replies[0].error)
+
+
+async def test_a_call_that_refuses_to_be_cancelled_is_given_up_all_the_same():
+    let_go, ended = asyncio.Event(), asyncio.Event()
+
+    async def stubborn():
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+        ended.set()
+
+    coming = arun(flow(1, None, stubborn), limits=Limits(timeout=0.05))
+    (reply,) = await asyncio.wait_for(asyncio.shield(coming), 10)
+    assert isinstance(reply.error, TimeoutError)
+    assert not ended.is_set()
+    let_go.set()
+    await ended.wait()
+
+
+def test_calls_that_hang_leave_the_threads_of_the_event_loop_alone():
+    hang = threading.Event()
+
+    async def main():
+        # More than the event loop's own pool has threads; each of them hangs.
+        limits = Limits(timeout=0.05, max_concurrency=64)
+        replies = await arun(flow(64, lambda: hang.wait(30)), limits=limits)
+        assert all(isinstance(reply.error, TimeoutError) for reply in replies)
+        return await asyncio.wait_for(asyncio.to_thread(lambda: "free"), 10)
+
+    assert asyncio.run(main()) == "free"  # and the loop ends without waiting for them
+    assert not hang.is_set()
+    hang.set()
+
+
+async def test_an_error_in_a_thread_reaches_who_waits():
+    def fails(text):
+        raise KeyError(text)
+
+    with pytest.raises(KeyError, match="mine"):
+        await in_thread(fails, "mine")
+
+
+async def test_a_sync_call_may_run_an_event_loop_of_its_own_where_one_runs_already():
+    def fetch():
+        return asyncio.run(asyncio.sleep(0, "fetched"))
+
+    for timeout in (None, 5.0):
+        assert run(flow(1, fetch), limits=Limits(timeout=timeout))[0].value == "fetched"
+
+
+def test_an_interrupt_makes_no_further_calls():
+    made = []
+
+    def interrupt():
+        made.append(1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(flow(50, interrupt), limits=Limits(timeout=5, max_concurrency=1))
+    time.sleep(0.05)
+    assert len(made) < 50
+
+
+def test_copies_are_the_gate_and_a_pickled_one_is_new():
+    gate = Gate(7)
+    held = gate.enter("x")
+    assert copy.copy(gate) is copy.deepcopy(gate) is gate
+    other = pickle.loads(pickle.dumps(gate))
+    assert (other.limit, other.running("x"), gate.running("x")) == (7, 0, 1)
+    held.leave()
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, None])
+def test_a_limit_that_lets_nobody_through_is_refused(limit):
+    with pytest.raises(ConfigError, match="limit"):
+        Gate(limit)
