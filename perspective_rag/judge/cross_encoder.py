@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,51 +14,24 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call
-from perspective_rag.sentences import split_sentences
-from perspective_rag.types import Matrix, Passage, Perspective
+from perspective_rag.judge.labels import class_columns
+from perspective_rag.judge.pairs import digest, judge_table, not_judged
+from perspective_rag.judge.windows import windows
+from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
-# What models call the three classes.
-_CLASS_NAMES = {
-    "support": (
-        "support",
-        "supports",
-        "entailment",
-        "entail",
-        "favor",
-        "favour",
-        "agree",
-        "pro",
-        "yes",
-        "true",
-    ),
-    "oppose": (
-        "oppose",
-        "opposes",
-        "contradiction",
-        "contradict",
-        "refute",
-        "refutes",
-        "against",
-        "disagree",
-        "con",
-    ),
-    "neutral": (
-        "neutral",
-        "not_entailment",
-        "not enough info",
-        "none",
-        "unrelated",
-        "discuss",
-        "no",
-        "false",
-    ),
-}
+# Files up to this many bytes are told apart by their contents.
+_HASHED_SIZE = 100_000_000
 
 
 class PairClassifier(Protocol):
-    """A loaded model: its labels in the order of its outputs, and its logits for pairs."""
+    """A loaded model: its labels in the order of its outputs, and its logits for pairs.
+
+    ``pieces`` cuts a text so that the model reads all of it beside each of the statements.
+    """
 
     labels: tuple[str, ...]
+
+    def pieces(self, text: str, statements: Sequence[str]) -> list[str]: ...
 
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix: ...
 
@@ -68,13 +42,15 @@ class JudgeSettings:
 
     ``temperature`` divides the logits before the softmax; ``threshold`` is the P(support) from
     which a passage counts as supporting; ``max_words`` is the window in which a long passage is
-    read.
+    read, ``overlap`` the most words at its start that repeat the window before; ``max_tokens`` is
+    the longest input of the model.
     """
 
     threshold: float = 0.5
     temperature: float = 1.0
     max_tokens: int = 256
     max_words: int = 140
+    overlap: int = 0
 
     @classmethod
     def of(cls, folder: Path) -> JudgeSettings:
@@ -93,9 +69,13 @@ class CrossEncoderJudge:
     ``model`` is None for the model that comes with the package, a folder (ONNX or transformers), an
     ``.onnx`` file, or a Hugging Face id; NLI models fit, and their label order is read from their
     configuration. It is loaded at the first judgement, once. A perspective with a claim and a
-    stance is judged through its claim, so that both sides of a claim cost one pair; passages longer
-    than the window are read in windows and judged by the strongest. ``threshold`` and
-    ``temperature`` replace what is stored with the model.
+    stance is judged through its claim, so that both sides of a claim cost one pair. A longer
+    passage than the window is read in windows, cut at sentence ends: P = max over its windows, so
+    the end of a passage counts as much as its start. ``threshold`` and ``temperature`` replace what is
+    stored with the model; ``revision`` is the hub's branch, tag or commit.
+
+    A model that fails, or gives numbers that are not finite, leaves NaN and a recorded degradation
+    (strict mode: JudgeError). Raises ConfigError for a model without a label that means support.
     """
 
     def __init__(
@@ -105,6 +85,7 @@ class CrossEncoderJudge:
         threshold: float | None = None,
         temperature: float | None = None,
         threads: int | None = None,
+        revision: str | None = None,
         classifier: PairClassifier | None = None,
     ) -> None:
         folder = DEFAULT_MODEL if model is None else Path(model)
@@ -116,57 +97,98 @@ class CrossEncoderJudge:
         if not 0.0 <= self.threshold <= 1.0:
             raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
         self._temperature = settings.temperature if temperature is None else temperature
-        self._max_words = settings.max_words
-        self._load: Callable[[], PairClassifier] = lambda: _load(model, folder, settings, threads)
+        self._settings = settings
+        self._folder = folder
+        self._hub_revision = revision
+        self._load: Callable[[], PairClassifier] = lambda: _load(
+            model, folder, settings, threads, revision
+        )
         self._classifier = classifier
         self._lock = threading.Lock()
+
+    @property
+    def revision(self) -> str:
+        """Identifies the model's files and settings: equal revisions judge alike."""
+        files = _fingerprint(self._folder) if self._folder.exists() else self._hub_revision
+        return digest(self.name, files or "", self._temperature, self._settings)
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives); raises what the model raises."""
-        if not perspectives or not passages:
-            return np.zeros((len(passages), len(perspectives)))
-        statements = list(dict.fromkeys(_statement(p) for p in perspectives))
+        """P(support), shape (n_passages, n_perspectives), NaN where the model failed."""
+        table = yield from judge_table(self, perspectives, passages)
+        return table
+
+    def judge_pairs(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Vector]:
+        """P(passages[i] supports perspectives[i]), shape (n,), NaN where the model failed."""
+        pairs = [(d.text, _statement(p)) for d, p in zip(passages, perspectives, strict=True)]
+        distinct = list(dict.fromkeys(pairs))
+        if not distinct:
+            return np.zeros(0)
         reply = yield from call(
             "judge",
-            self.probabilities,
-            [p.text for p in passages],
-            statements,
-            counts={"judged_pairs": len(passages) * len(statements)},
+            self.pair_probabilities,
+            [text for text, _ in distinct],
+            [statement for _, statement in distinct],
+            counts={"judged_pairs": len(distinct)},
         )
-        if reply.error is not None:
-            raise reply.error
-        by_statement = reply.value
-        columns = [
-            by_statement[p.stance or "support"][:, statements.index(_statement(p))]
-            for p in perspectives
-        ]
-        return np.stack(columns, axis=1)
+        support: Vector = np.full(len(pairs), np.nan)
+        if reply.error is None:
+            row = {pair: i for i, pair in enumerate(distinct)}
+            for i, (pair, perspective) in enumerate(zip(pairs, perspectives, strict=True)):
+                support[i] = reply.value[perspective.stance or "support"][row[pair]]
+        failed = int(np.isnan(support).sum())
+        if failed:
+            yield from not_judged(self.name, failed, len(pairs), reply.error)
+        return support
 
     def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
         """P(support) and P(oppose) of every text towards every statement, each of shape (n_texts,
         n_statements).
         """
-        windows = [_windows(text, self._max_words) for text in texts]
-        owners = np.repeat(np.arange(len(texts)), [len(w) for w in windows])
-        pieces = [piece for window in windows for piece in window]
-        documents = [piece for piece in pieces for _ in statements]
-        hypotheses = [statement for _ in pieces for statement in statements]
-        probability = self._classes(documents, hypotheses)
-        result: dict[str, Matrix] = {}
+        flat = self.pair_probabilities(
+            [text for text in texts for _ in statements],
+            [statement for _ in texts for statement in statements],
+        )
+        shape = (len(texts), len(statements))
+        return {stance: values.reshape(shape) for stance, values in flat.items()}
+
+    def pair_probabilities(
+        self, texts: Sequence[str], statements: Sequence[str]
+    ) -> dict[str, Vector]:
+        """P(support) and P(oppose) of texts[i] towards statements[i], each of shape (n,); NaN where
+        the model's numbers are not finite.
+        """
+        model = self._model()
+        by_text: dict[str, list[str]] = {}
+        for text, statement in zip(texts, statements, strict=True):
+            by_text.setdefault(text, []).append(statement)
+        cut = {
+            text: [
+                piece
+                for window in windows(text, self._settings.max_words, self._settings.overlap)
+                for piece in model.pieces(window, beside)
+            ]
+            for text, beside in by_text.items()
+        }
+        owners = [i for i, text in enumerate(texts) for _ in cut[text]]
+        documents = [piece for text in texts for piece in cut[text]]
+        probability = self._classes(model, documents, [statements[i] for i in owners])
+        result: dict[str, Vector] = {}
         for stance, column in probability.items():
-            table = column.reshape(len(pieces), len(statements))
-            strongest = np.zeros((len(texts), len(statements)))
-            np.maximum.at(strongest, owners, table)
+            strongest = np.zeros(len(texts))
+            np.maximum.at(strongest, owners, column)  # NaN stays NaN
             result[stance] = strongest
         return result
 
-    def _classes(self, documents: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
-        model = self._model()
-        logits = (
-            np.asarray(model.logits(documents, statements), dtype=np.float64) / self._temperature
-        )
+    def _classes(
+        self, model: PairClassifier, documents: Sequence[str], statements: Sequence[str]
+    ) -> dict[str, Vector]:
+        logits = np.asarray(model.logits(documents, statements), dtype=np.float64)
+        logits[~np.isfinite(logits).all(axis=1)] = np.nan
+        logits /= self._temperature
         if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
             support = 1.0 / (1.0 + np.exp(-logits[:, 0]))
             return {"support": support, "oppose": np.zeros_like(support)}
@@ -189,46 +211,16 @@ class CrossEncoderJudge:
 DEFAULT_MODEL = Path(__file__).parent / "default"
 
 
-def class_columns(labels: Sequence[str]) -> dict[str, int]:
-    """Which output stands for support, oppose and neutral, by the labels' names; raises ConfigError
-    if none is support.
-    """
-    columns: dict[str, int] = {}
-    for index, label in enumerate(labels):
-        for name, synonyms in _CLASS_NAMES.items():
-            if label.strip().lower().replace("-", "_") in synonyms:
-                columns.setdefault(name, index)
-    if "support" not in columns:
-        raise ConfigError(
-            f"no label of the model means support or entailment: {list(labels)}; name them in "
-            "config.json's id2label, for example {0: 'support', 1: 'oppose', 2: 'neutral'}"
-        )
-    return columns
-
-
 def _statement(perspective: Perspective) -> str:
     return perspective.claim if perspective.claim and perspective.stance else perspective.text
 
 
-def _windows(text: str, max_words: int) -> list[str]:
-    """The text in pieces of at most ``max_words`` words, cut at sentence ends if there are any."""
-    if len(text) <= max_words * 6 or len(text.split()) <= max_words:
-        return [text]
-    pieces: list[list[str]] = [[]]
-    for sentence in split_sentences(text):
-        words = sentence.split()
-        while words:
-            room = max_words - len(pieces[-1])
-            if len(words) > room and pieces[-1]:
-                pieces.append([])
-                continue
-            pieces[-1].extend(words[:max_words])
-            words = words[max_words:]
-    return [" ".join(piece) for piece in pieces]
-
-
 def _load(
-    model: str | Path | None, folder: Path, settings: JudgeSettings, threads: int | None
+    model: str | Path | None,
+    folder: Path,
+    settings: JudgeSettings,
+    threads: int | None,
+    revision: str | None,
 ) -> PairClassifier:
     from perspective_rag.judge.models import OnnxClassifier, TransformersClassifier
 
@@ -236,7 +228,21 @@ def _load(
         return OnnxClassifier(folder, max_tokens=settings.max_tokens, threads=threads)
     if model is None:
         raise ConfigError(f"the package's own judge is not in {folder}: reinstall perspective-rag")
-    return TransformersClassifier(str(model), max_tokens=settings.max_tokens)
+    return TransformersClassifier(str(model), max_tokens=settings.max_tokens, revision=revision)
+
+
+def _fingerprint(model: Path) -> str:
+    """A hash of a model's files: their contents, or size and date where they are very large."""
+    folder = model.parent if model.is_file() else model
+    found = hashlib.sha256()
+    for path in sorted(each for each in folder.iterdir() if each.is_file()):
+        status = path.stat()
+        found.update(f"{path.name}:{status.st_size}".encode())
+        if status.st_size <= _HASHED_SIZE:
+            found.update(path.read_bytes())
+        else:
+            found.update(str(status.st_mtime_ns).encode())
+    return found.hexdigest()
 
 
 def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:

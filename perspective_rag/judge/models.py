@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.judge.encoding import PairEncoder, batches_by_length, padded
 from perspective_rag.types import Matrix
 
 
@@ -35,9 +36,9 @@ class OnnxClassifier:
         config = json.loads((path.parent / "config.json").read_text(encoding="utf-8"))
         names = config.get("id2label") or {}
         self.labels = tuple(names[key] for key in sorted(names, key=int))
-        self._tokenizer = Tokenizer.from_file(str(path.parent / "tokenizer.json"))
-        self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
-        self._tokenizer.no_padding()
+        self._encoder = PairEncoder(
+            Tokenizer.from_file(str(path.parent / "tokenizer.json")), max_tokens
+        )
         options = onnxruntime.SessionOptions()
         if threads is not None:
             options.intra_op_num_threads = threads
@@ -47,16 +48,19 @@ class OnnxClassifier:
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._batch_size = batch_size
 
+    def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
+        """The text in pieces that the model reads whole beside every statement."""
+        return self._encoder.pieces(text, statements)
+
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix:
         """The model's outputs, shape (n, classes), in the order of the pairs."""
-        encoded = self._tokenizer.encode_batch(list(zip(documents, statements, strict=True)))
+        encoded = self._encoder.pairs(documents, statements)
         result = np.zeros((len(encoded), len(self.labels) or 1))
-        for rows in _by_length([len(each.ids) for each in encoded], self._batch_size):
-            width = max(len(encoded[i].ids) for i in rows)
+        for rows in batches_by_length([len(each.ids) for each in encoded], self._batch_size):
             feed = {
-                "input_ids": _padded([encoded[i].ids for i in rows], width),
-                "attention_mask": _padded([encoded[i].attention_mask for i in rows], width),
-                "token_type_ids": _padded([encoded[i].type_ids for i in rows], width),
+                "input_ids": padded([encoded[i].ids for i in rows]),
+                "attention_mask": padded([encoded[i].attention_mask for i in rows]),
+                "token_type_ids": padded([encoded[i].type_ids for i in rows]),
             }
             outputs = self._session.run(None, {k: v for k, v in feed.items() if k in self._inputs})
             result[rows] = outputs[0]
@@ -64,10 +68,20 @@ class OnnxClassifier:
 
 
 class TransformersClassifier:
-    """Any sequence-classification model of transformers, from a folder or a Hugging Face id."""
+    """Any sequence-classification model of transformers, from a folder or a Hugging Face id.
+
+    ``revision`` is the hub's branch, tag or commit. Raises MissingDependency without torch and
+    transformers, ConfigError for a tokenizer without a fast form.
+    """
 
     def __init__(
-        self, model: str, *, max_tokens: int, device: str | None = None, batch_size: int = 32
+        self,
+        model: str,
+        *,
+        max_tokens: int,
+        revision: str | None = None,
+        device: str | None = None,
+        batch_size: int = 32,
     ) -> None:
         try:
             import torch
@@ -76,44 +90,51 @@ class TransformersClassifier:
             raise MissingDependency("judge", f"judging with {model!r}") from error
         self._torch = torch
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(model)
+        tokenizer: Any = AutoTokenizer.from_pretrained(model, revision=revision)
         self._model: Any = (
-            AutoModelForSequenceClassification.from_pretrained(model).to(self._device).eval()
+            AutoModelForSequenceClassification.from_pretrained(model, revision=revision)
+            .to(self._device)
+            .eval()
         )
-        names = self._model.config.id2label
-        self.labels = tuple(names[key] for key in sorted(names))
-        self._max_tokens = min(
-            max_tokens, int(getattr(self._model.config, "max_position_embeddings", max_tokens))
+        config = self._model.config
+        self.labels = tuple(config.id2label[key] for key in sorted(config.id2label))
+        if not tokenizer.is_fast:
+            raise ConfigError(
+                f"{model!r} has no fast tokenizer: save one beside the model (tokenizer.json)"
+            )
+        limit = int(getattr(config, "max_position_embeddings", -1))
+        # RoBERTa and its kin start counting positions after the padding's.
+        limit -= 2 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
+        self._encoder = PairEncoder(
+            tokenizer.backend_tokenizer, min(max_tokens, limit) if limit > 0 else max_tokens
         )
+        self._fill = {
+            "input_ids": int(tokenizer.pad_token_id or 0),
+            "attention_mask": 0,
+            "token_type_ids": int(getattr(tokenizer, "pad_token_type_id", 0)),
+        }
+        self._inputs = set(tokenizer.model_input_names)
         self._batch_size = batch_size
+
+    def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
+        """The text in pieces that the model reads whole beside every statement."""
+        return self._encoder.pieces(text, statements)
 
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix:
         """The model's outputs, shape (n, classes), in the order of the pairs."""
-        result = np.zeros((len(documents), len(self.labels)))
-        lengths = [len(d) + len(s) for d, s in zip(documents, statements, strict=True)]
-        for rows in _by_length(lengths, self._batch_size):
-            inputs = self._tokenizer(
-                [documents[i] for i in rows],
-                [statements[i] for i in rows],
-                truncation="longest_first",
-                max_length=self._max_tokens,
-                padding=True,
-                return_tensors="pt",
-            ).to(self._device)
+        encoded = self._encoder.pairs(documents, statements)
+        result = np.zeros((len(encoded), len(self.labels)))
+        for rows in batches_by_length([len(each.ids) for each in encoded], self._batch_size):
+            fields = {
+                "input_ids": [encoded[i].ids for i in rows],
+                "attention_mask": [encoded[i].attention_mask for i in rows],
+                "token_type_ids": [encoded[i].type_ids for i in rows],
+            }
+            inputs = {
+                name: self._torch.from_numpy(padded(values, self._fill[name])).to(self._device)
+                for name, values in fields.items()
+                if name in self._inputs
+            }
             with self._torch.no_grad():
                 result[rows] = self._model(**inputs).logits.float().cpu().numpy()
         return result
-
-
-def _by_length(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
-    """Rows in batches of similar length, so that little is padded."""
-    order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    for start in range(0, len(order), batch_size):
-        yield order[start : start + batch_size]
-
-
-def _padded(rows: Sequence[Sequence[int]], width: int) -> Any:
-    matrix = np.zeros((len(rows), width), dtype=np.int64)
-    for target, row in zip(matrix, rows, strict=True):
-        target[: len(row)] = row
-    return matrix

@@ -11,8 +11,8 @@ from perspective_rag.judge.cross_encoder import (
     DEFAULT_MODEL,
     CrossEncoderJudge,
     JudgeSettings,
-    class_columns,
 )
+from perspective_rag.judge.labels import class_columns
 from perspective_rag.types import Passage, Perspective
 
 
@@ -22,6 +22,9 @@ class WordClassifier:
     def __init__(self, labels=("support", "oppose", "neutral")):
         self.labels = labels
         self.seen = []
+
+    def pieces(self, text, statements):
+        return [text]
 
     def logits(self, documents, statements):
         self.seen += list(zip(documents, statements, strict=True))

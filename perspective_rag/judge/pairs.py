@@ -1,0 +1,118 @@
+"""What judges share: judging pairs, and what happens when judging fails."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
+from perspective_rag.flow import Flow, call, degrade
+from perspective_rag.protocols import Judge
+from perspective_rag.types import Matrix, Passage, Perspective, Vector
+
+
+@runtime_checkable
+class JudgesPairs(Protocol):
+    """A judge that can be asked about single pairs as well as about a whole table.
+
+    ``judge_pairs`` gives shape (n,): P(passages[i] supports perspectives[i]), NaN where it could
+    not judge.
+    """
+
+    def judge_pairs(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Vector]: ...
+
+
+def judge_pairs(
+    judge: Judge, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+) -> Flow[Vector]:
+    """P(passages[i] supports perspectives[i]), shape (n,), from any judge.
+
+    A judge that only fills tables is asked once for each distinct perspective. A judge that raises
+    or returns nonsense is recorded, and its pairs are NaN.
+    """
+    support: Vector = np.full(len(passages), np.nan)
+    groups: dict[Perspective | None, list[int]] = {}
+    for index, perspective in enumerate(perspectives):
+        whole = isinstance(judge, JudgesPairs)
+        groups.setdefault(None if whole else perspective, []).append(index)
+    for perspective, rows in groups.items():
+        chosen = [passages[i] for i in rows]
+        try:
+            if perspective is None:
+                assert isinstance(judge, JudgesPairs)
+                values = yield from judge.judge_pairs([perspectives[i] for i in rows], chosen)
+            else:
+                table = yield from judge.judge([perspective], chosen)
+                values = np.asarray(table, dtype=float).reshape(len(chosen))
+            support[rows] = in_range(values, (len(rows),), judge.name)
+        except Exception as error:
+            yield from not_judged(judge.name, len(rows), len(rows), error)
+    return support
+
+
+def judge_table(
+    judge: JudgesPairs, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+) -> Flow[Matrix]:
+    """The table of every passage against every perspective, from a judge of pairs: shape
+    (n_passages, n_perspectives).
+    """
+    shape = (len(passages), len(perspectives))
+    if not passages or not perspectives:
+        return np.zeros(shape)
+    pairs = [(each, passage) for passage in passages for each in perspectives]
+    values = yield from judge.judge_pairs([p for p, _ in pairs], [d for _, d in pairs])
+    return np.asarray(values, dtype=float).reshape(shape)
+
+
+def not_judged(name: str, failed: int, asked: int, error: Exception | None = None) -> Flow[None]:
+    """Records that pairs could not be judged; in strict mode the driver raises a JudgeError.
+
+    Raises ConfigError and MissingDependency as they are: the same would fail again every time.
+    """
+    if isinstance(error, (ConfigError, MissingDependency)):
+        raise error
+    problem = JudgeError(f"judge {name!r} could not judge {failed} of {asked} pairs: {error!r}")
+    problem.__cause__ = error
+    yield from degrade("judge", f"{failed} of {asked} pairs could not be judged", problem)
+
+
+def noted(stage: str, counts: Mapping[str, int]) -> Flow[None]:
+    """Adds quantities to the trace that are known only after a stage."""
+    yield from call(stage, dict, counts=dict(counts))
+
+
+def in_range(values: Any, shape: tuple[int, ...], name: str) -> Matrix:
+    """The values as floats of that shape; raises JudgeError for another shape and for values
+    outside [0, 1].
+    """
+    support = np.asarray(values, dtype=float)
+    if support.shape != shape:
+        raise JudgeError(f"judge {name!r} returned shape {support.shape}, expected {shape}")
+    if np.any((support < 0) | (support > 1)):  # False for NaN
+        raise JudgeError(f"judge {name!r} returned values outside [0, 1]")
+    return support
+
+
+def digest(*parts: object) -> str:
+    """A short hash of texts and numbers, the same in every process."""
+    text = "\x1f".join(part if isinstance(part, str) else repr(part) for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def revision_of(judge: Judge) -> str:
+    """What identifies a judge's verdicts: judges of equal revisions judge alike.
+
+    Raises ConfigError for a judge that does not say its ``revision``.
+    """
+    revision = getattr(judge, "revision", None)
+    if not isinstance(revision, str) or not revision:
+        raise ConfigError(
+            f"judge {judge.name!r} has no revision, so its verdicts cannot be told from another's: "
+            "give it a text attribute `revision` that changes with its model, prompt and settings"
+        )
+    return revision
