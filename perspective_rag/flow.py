@@ -86,9 +86,10 @@ class Recorder:
             self.calls[step.stage] += 1
             self.seconds[step.stage] += seconds / len(calls)
             self.counts.update(step.counts)
-            if isinstance(reply.value, Completion):
-                self.prompt_tokens += reply.value.prompt_tokens
-                self.completion_tokens += reply.value.completion_tokens
+            for value in reply.value if isinstance(reply.value, list) else [reply.value]:
+                if isinstance(value, Completion):
+                    self.prompt_tokens += value.prompt_tokens
+                    self.completion_tokens += value.completion_tokens
 
     def trace(self) -> Trace:
         """The books so far."""

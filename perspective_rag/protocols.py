@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from perspective_rag.errors import LLMError
 from perspective_rag.flow import Flow
 from perspective_rag.types import (
     Answer,
@@ -69,6 +70,17 @@ class LLM(Protocol):
     def complete(self, prompt: Prompt) -> Completion: ...
 
     async def acomplete(self, prompt: Prompt) -> Completion: ...
+
+
+@runtime_checkable
+class CompletesMany(Protocol):
+    """A language model that answers prompts together, best ``batch_size`` at a time: one Completion
+    or LLMError for each, in their order.
+    """
+
+    batch_size: int
+
+    def complete_many(self, prompts: Sequence[Prompt]) -> Sequence[Completion | LLMError]: ...
 
 
 @runtime_checkable

@@ -71,8 +71,8 @@ class CrossEncoderJudge:
     configuration. It is loaded at the first judgement, once. A perspective with a claim and a
     stance is judged through its claim, so that both sides of a claim cost one pair. A longer
     passage than the window is read in windows, cut at sentence ends: P = max over its windows, so
-    the end of a passage counts as much as its start. ``threshold`` and ``temperature`` replace what is
-    stored with the model; ``revision`` is the hub's branch, tag or commit.
+    the end of a passage counts as much as its start. ``threshold`` and ``temperature`` replace what
+    is stored with the model; ``revision`` is the hub's branch, tag or commit.
 
     A model that fails, or gives numbers that are not finite, leaves NaN and a recorded degradation
     (strict mode: JudgeError). Raises ConfigError for a model without a label that means support.

@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError, LLMError
-from perspective_rag.flow import Call, Flow, Reply, degrade
+from perspective_rag.flow import Call, Flow, Reply
+from perspective_rag.judge.pairs import digest, judge_table, not_judged
 from perspective_rag.prompts import at_least_one, fence, load_prompt, shorten
-from perspective_rag.protocols import LLM
+from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.replies import bad_reply, parse_yes_no, reply_text
-from perspective_rag.types import Completion, Matrix, Passage, Perspective, Prompt
+from perspective_rag.types import Completion, Matrix, Passage, Perspective, Prompt, Vector
 
-CHOICES = ("yes", "no")
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a model wants to be asked.
+
+    ``prompt`` names a file of ``prompts/``; ``choices`` are the replies for support and for its
+    absence. ``fenced`` puts the passage between tags that it cannot close. ``system`` says where
+    the system text goes: in a message of its own, before the user's text ("user": for chat
+    templates without a system role), or nowhere ("none").
+    """
+
+    prompt: str = "judge_support"
+    choices: tuple[str, str] = ("yes", "no")
+    fenced: bool = True
+    system: Literal["own", "user", "none"] = "own"
 
 
 class LLMJudge:
     """Asks a language model, one question a pair, whether a passage supports a perspective.
 
-    Where the model's server gives probabilities the support is P(yes) among yes and no, else 1.0 or
-    0.0 as the reply says. ``prompt`` is a file that replaces ``prompts/judge_support.txt``. A
+    P(support) = P(yes) / (P(yes) + P(no)), each summed over the first tokens that begin the reply
+    in any spelling, where the model gives log-probabilities (BERDS, appendix A: yes or no, greedy);
+    else 1.0 or 0.0 as the reply says. ``prompt`` is a file that replaces the wording's own. A
     passage is read up to ``max_characters``; the trace counts those cut as ``shortened_passages``.
-    ``max_tokens`` bounds a reply: a model that reasons before it answers needs more.
+    ``max_tokens`` bounds a reply: a model that reasons before it answers needs more. A model with
+    ``complete_many`` is asked in batches of its ``batch_size``. Pairs without a usable reply are
+    NaN and one recorded degradation (strict mode: JudgeError).
     """
 
     def __init__(
@@ -34,6 +53,7 @@ class LLMJudge:
         *,
         threshold: float = 0.5,
         prompt: str | Path | None = None,
+        wording: Wording | None = None,
         max_characters: int = 4000,
         max_tokens: int = 16,
     ) -> None:
@@ -41,7 +61,8 @@ class LLMJudge:
             raise ConfigError(f"threshold must be a number in [0, 1]; got {threshold!r}")
         self.llm = llm
         self.threshold = threshold
-        self.template = load_prompt("judge_support", prompt)
+        self.wording = wording or Wording()
+        self.template = load_prompt(self.wording.prompt, prompt)
         self.max_characters = at_least_one("max_characters", max_characters)
         self.max_tokens = at_least_one("max_tokens", max_tokens)
 
@@ -50,6 +71,12 @@ class LLMJudge:
         """Identifies the model and the exact wording of the prompt."""
         return f"llm:{self.llm.name}:{self.template.hash}"
 
+    @property
+    def revision(self) -> str:
+        """Identifies the model, the prompt and how it is asked: equal revisions judge alike."""
+        model = getattr(self.llm, "revision", self.llm.name)
+        return digest(model, self.template.hash, self.wording, self.max_characters, self.max_tokens)
+
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
@@ -57,29 +84,55 @@ class LLMJudge:
 
         All pairs are one batch; what failed in it is recorded as one degradation.
         """
-        support: Matrix = np.full((len(passages), len(perspectives)), np.nan)
+        table = yield from judge_table(self, perspectives, passages)
+        return table
+
+    def judge_pairs(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Vector]:
+        """P(passages[i] supports perspectives[i]), shape (n,), NaN without a usable reply."""
+        support: Vector = np.full(len(passages), np.nan)
         if not support.size:
             return support
-        texts = [self._shown(passage) for passage in passages]
-        prompts = [self._prompt(text, each) for text, _ in texts for each in perspectives]
-        ask_llm, aask_llm = self.llm.complete, self.llm.acomplete
-        calls = [
-            Call("judge", ask_llm, (prompt,), afunction=aask_llm, counts={"judged_pairs": 1})
-            for prompt in prompts
+        texts = {passage: self._shown(passage) for passage in passages}
+        prompts = [
+            self._prompt(texts[passage][0], each)
+            for each, passage in zip(perspectives, passages, strict=True)
         ]
-        if any(cut for _, cut in texts):
-            calls[0].counts["shortened_passages"] = sum(cut for _, cut in texts)
-        replies = yield calls
+        cut = sum(was_cut for _, was_cut in texts.values())
+        replies = yield from self._replies(prompts, {"shortened_passages": cut} if cut else {})
         errors: list[LLMError] = []
         for index, (prompt, reply) in enumerate(zip(prompts, replies, strict=True)):
             try:
-                support.flat[index] = _probability(reply, prompt)
+                support[index] = self._probability(reply, prompt)
             except LLMError as error:
                 errors.append(error)
         if errors:
-            message = f"{len(errors)} of {len(prompts)} pairs could not be judged"
-            yield from degrade("judge", message, errors[0])
+            yield from not_judged(self.name, len(errors), len(prompts), errors[0])
         return support
+
+    def _replies(self, prompts: Sequence[Prompt], counts: dict[str, int]) -> Flow[Sequence[Reply]]:
+        if not isinstance(self.llm, CompletesMany):
+            ask_llm, aask_llm = self.llm.complete, self.llm.acomplete
+            calls = [
+                Call("judge", ask_llm, (prompt,), afunction=aask_llm, counts={"judged_pairs": 1})
+                for prompt in prompts
+            ]
+            calls[0].counts.update(counts)
+            replies = yield calls
+            return replies
+        result: list[Reply] = []
+        size = max(1, self.llm.batch_size)
+        for start in range(0, len(prompts), size):
+            batch = prompts[start : start + size]
+            noted = {"judged_pairs": len(batch), **(counts if start == 0 else {})}
+            (reply,) = yield [Call("judge", self.llm.complete_many, (batch,), counts=noted)]
+            if reply.error is None and len(reply.value) != len(batch):
+                problem = LLMError(f"{len(reply.value)} replies to {len(batch)} prompts")
+                reply = Reply(error=problem)
+            answered = [reply] * len(batch) if reply.error else map(_as_reply, reply.value)
+            result.extend(answered)
+        return result
 
     def _shown(self, passage: Passage) -> tuple[str, bool]:
         text = shorten(passage.text, self.max_characters)
@@ -87,18 +140,29 @@ class LLMJudge:
         return (f"{title}\n{text}" if title else text), len(text) < len(passage.text)
 
     def _prompt(self, text: str, perspective: Perspective) -> Prompt:
-        filled = self.template.fill(passage=fence([text]), perspective=perspective.text)
-        return replace(filled, choices=CHOICES, max_tokens=self.max_tokens)
+        shown = fence([text]) if self.wording.fenced else text
+        filled = self.template.fill(passage=shown, perspective=perspective.text)
+        if self.wording.system != "own":
+            before = filled.system if self.wording.system == "user" else ""
+            filled = replace(filled, system="", user=f"{before}\n\n{filled.user}".strip())
+        return replace(filled, choices=self.wording.choices, max_tokens=self.max_tokens)
+
+    def _probability(self, reply: Reply, prompt: Prompt) -> float:
+        yes_word, no_word = self.wording.choices
+        probabilities = getattr(reply.value, "choice_probabilities", None)
+        if reply.error is None and isinstance(reply.value, Completion) and probabilities:
+            yes, no = (float(probabilities.get(choice, 0.0)) for choice in prompt.choices)
+            if math.isfinite(yes + no) and min(yes, no) >= 0 and yes + no > 0:
+                return yes / (yes + no)
+        text = reply_text(reply, prompt)
+        said = text.strip(" \t\r\n\"'*`.").casefold()
+        if said in (yes_word.casefold(), no_word.casefold()):
+            return float(said == yes_word.casefold())
+        decided = parse_yes_no(text)
+        if decided is None:
+            raise bad_reply(f"the reply says neither {yes_word} nor {no_word}", text, prompt)
+        return float(decided)
 
 
-def _probability(reply: Reply, prompt: Prompt) -> float:
-    probabilities = getattr(reply.value, "choice_probabilities", None)
-    if reply.error is None and isinstance(reply.value, Completion) and probabilities:
-        yes, no = (float(probabilities.get(choice, 0.0)) for choice in CHOICES)
-        if math.isfinite(yes + no) and min(yes, no) >= 0 and yes + no > 0:
-            return yes / (yes + no)
-    text = reply_text(reply, prompt)
-    decided = parse_yes_no(text)
-    if decided is None:
-        raise bad_reply("the reply says neither yes nor no", text, prompt)
-    return float(decided)
+def _as_reply(value: Completion | Exception) -> Reply:
+    return Reply(error=value) if isinstance(value, Exception) else Reply(value)

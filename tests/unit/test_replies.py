@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
-from perspective_rag.errors import LLMError, LLMReplyError
+from perspective_rag.errors import JudgeError, LLMError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.expand.llm import LLMExpander
 from perspective_rag.extract.llm import LLMExtractor
 from perspective_rag.flow import Limits, Recorder, arun, run
@@ -252,9 +252,13 @@ def test_strict_mode_raises_with_the_prompt_and_the_start_of_the_reply(bad, stag
         return
     for driver in (run, lambda *flow_and_book: asyncio.run(arun(*flow_and_book))):
         flow, book = stage.flow(ScriptedLLM(lambda prompt: reply)), Recorder(strict=True)
-        with pytest.raises(LLMError) as caught:
+        with pytest.raises(PerspectiveRAGError) as caught:
             driver(flow, book)
         error = caught.value
+        if stage_name == "judge":
+            assert isinstance(error, JudgeError)
+            error = error.__cause__
+        assert isinstance(error, LLMError)
         if isinstance(reply, LLMError):
             assert error is reply
         elif isinstance(reply, Exception):
@@ -275,7 +279,8 @@ def test_a_model_that_does_not_answer_in_time(stage_name):
     result, book = drive(stage, "yes", delay=0.6, limits=limits)
     stage.check_fallback(result)
     assert "TimeoutError" in str(book.degradations[0].error)
-    with pytest.raises(LLMError, match=stage.prompt):
+    raised = JudgeError if stage_name == "judge" else LLMError
+    with pytest.raises(raised, match=stage.prompt):
         drive(stage, "yes", strict=True, delay=0.6, limits=limits)
 
 
