@@ -76,3 +76,51 @@ def _sample(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float
     if sample.ndim != 1 or not len(sample):
         raise ValueError(f"expected one value a question, got shape {sample.shape}")
     return sample
+
+
+def macro_interval(
+    samples: Sequence[Sequence[float]], *, seed: int, resamples: int = RESAMPLES
+) -> Interval:
+    """The percentile bootstrap interval of a mean over tasks of the tasks' means.
+
+    Each task's values are resampled on their own (stratified): the tasks are given, not drawn.
+    """
+    # A seed for each task: equal draws for tasks of equal size would tie their errors together.
+    means = np.mean(
+        [_resampled(sample, [seed, i], resamples) for i, sample in enumerate(samples)], axis=0
+    )
+    tail = (1.0 - LEVEL) / 2.0
+    low, high = np.quantile(means, [tail, 1.0 - tail])
+    centre = float(np.mean([_sample(sample).mean() for sample in samples]))
+    return Interval(centre, float(low), float(high))
+
+
+def macro_difference(
+    samples: Sequence[Sequence[float]],
+    bases: Sequence[Sequence[float]],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+) -> Difference:
+    """``paired_difference`` of two rows' means over tasks; every task counts the same."""
+    if [len(sample) for sample in samples] != [len(base) for base in bases]:
+        raise ValueError("not paired: the tasks of the two rows have other numbers of values")
+    generator = np.random.default_rng(seed)
+    differences = [_sample(s) - _sample(b) for s, b in zip(samples, bases, strict=True)]
+    observed = abs(np.mean([difference.mean() for difference in differences]))
+    flipped = np.zeros(resamples)
+    for difference in differences:
+        signs = generator.integers(2, size=(resamples, len(difference))) * 2 - 1
+        flipped += (signs * difference).mean(axis=1) / len(differences)
+    p = (1 + int((np.abs(flipped) >= observed - 1e-12).sum())) / (1 + resamples)
+    rows = [list(difference) for difference in differences]
+    return Difference(macro_interval(rows, seed=seed, resamples=resamples), p)
+
+
+def _resampled(
+    values: Sequence[float], seed: Sequence[int], resamples: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    sample = _sample(values)
+    draws = np.random.default_rng(seed).integers(len(sample), size=(resamples, len(sample)))
+    means: np.ndarray[tuple[int], np.dtype[np.float64]] = sample[draws].mean(axis=1)
+    return means

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from benchmarks.core.encoders import ENCODERS, EncoderSpec, Pooling, TransformersEncoder
 from benchmarks.pir.embedding import DenseRetriever
 from benchmarks.pir.retrievers.instructor import InstructorEncoder, instructed
 from benchmarks.pir.retrievers.lexical import LexicalRetriever, bm25, bm25_okapi
 from benchmarks.pir.retrievers.openai_server import OpenAICompatibleEmbedder
-from benchmarks.pir.retrievers.transformers_encoder import Pooling, TransformersEncoder
 from benchmarks.pir.tasks import PirQuery
 from perspective_rag import ConfigError, OnnxMiniLM, SentenceTransformerEmbedder
 from perspective_rag.errors import unknown_name
@@ -42,24 +42,33 @@ def _lexical(make: Callable[[], LexicalRetriever], choices: Choices) -> Retrieve
 
 
 def _encoder(
-    model: str,
-    choices: Choices,
-    *,
-    passage_model: str | None = None,
-    pooling: Pooling = "mean",
-    dpr: bool = False,
-    query_text: Callable[[PirQuery], str] | None = None,
+    spec: EncoderSpec, choices: Choices, *, query_text: Callable[[PirQuery], str] | None = None
 ) -> Retriever:
-    """A transformers encoder; DPR's ``pooler_output`` is its first state, as it was trained."""
-    pooling = choices.pooling or ("pooler" if choices.pooler_output else pooling)
-    model = choices.model or model
+    """A transformers encoder, compared by cosine as the methods do, without a prefix of its own.
+
+    DPR is trained on the first state, which its ``pooler_output`` is, and knows no other pooling.
+    """
+    dpr = spec.architecture == "dpr"
+    pooling = choices.pooling or ("pooler" if choices.pooler_output else spec.pooling)
+    if dpr and pooling != "pooler":
+        raise ConfigError(f"DPR has no pooling but 'pooler', got {pooling!r}")
+    spec = replace(spec, pooling=pooling, similarity="cosine", query_prefix="", max_tokens=512)
     if choices.model is not None:
-        passage_model = choices.passage_model
-    name = " ".join(filter(None, (_source(model), _source(passage_model), pooling)))
-    encoder = TransformersEncoder(model, passage_model, pooling=pooling, dpr=dpr)
+        spec = replace(spec, passages=choices.passage_model or choices.model, queries=choices.model)
+    if spec.queries == spec.passages:
+        spec = replace(spec, queries=None)  # one model, loaded once
+    sources = [_source(each) for each in (spec.queries, spec.passages) if each is not None]
+    name = " ".join([*sources, pooling])
+    encoder = TransformersEncoder(name, spec)
     if query_text is not None:
         return DenseRetriever(f"{name} instructed", encoder, query_text)
     return DenseRetriever(name, encoder)
+
+
+def _simcse(kind: str, size: str) -> Callable[[Choices], Retriever]:
+    return partial(
+        _encoder, EncoderSpec(passages=f"princeton-nlp/{kind}-simcse-bert-{size}-uncased")
+    )
 
 
 def _tart_text(query: PirQuery) -> str:
@@ -72,7 +81,7 @@ def _instructor_text(query: PirQuery) -> str:
 
 def _instructor(model: str, choices: Choices) -> Retriever:
     model = choices.model or model
-    return DenseRetriever(_source(model) or model, InstructorEncoder(model), _instructor_text)
+    return DenseRetriever(_source(model), InstructorEncoder(model), _instructor_text)
 
 
 def _minilm(choices: Choices) -> Retriever:
@@ -96,28 +105,17 @@ def sentence_transformer(model: str) -> DenseRetriever:
     return DenseRetriever(embedder.name, embedder)
 
 
-_SIMCSE = "princeton-nlp/{kind}-simcse-bert-{size}-uncased"
-_DPR = "facebook/dpr-{side}_encoder-single-nq-base"
-
 RETRIEVERS: dict[str, Callable[[Choices], Retriever]] = {
     "bm25": partial(_lexical, bm25),
     "bm25-okapi": partial(_lexical, bm25_okapi),
-    "dpr": partial(
-        _encoder,
-        _DPR.format(side="question"),
-        passage_model=_DPR.format(side="ctx"),
-        pooling="pooler",
-        dpr=True,
-    ),
-    "simcse-sup": partial(_encoder, _SIMCSE.format(kind="sup", size="base")),
-    "simcse-unsup": partial(_encoder, _SIMCSE.format(kind="unsup", size="base")),
-    "simcse-sup-large": partial(_encoder, _SIMCSE.format(kind="sup", size="large")),
-    "simcse-unsup-large": partial(_encoder, _SIMCSE.format(kind="unsup", size="large")),
-    "contriever": partial(_encoder, "facebook/contriever"),
-    "contriever-msmarco": partial(_encoder, "facebook/contriever-msmarco"),
-    "tart-dual": partial(
-        _encoder, "orionweller/tart-dual-contriever-msmarco", query_text=_tart_text
-    ),
+    "dpr": partial(_encoder, ENCODERS["dpr"]),
+    "simcse-sup": _simcse("sup", "base"),
+    "simcse-unsup": _simcse("unsup", "base"),
+    "simcse-sup-large": _simcse("sup", "large"),
+    "simcse-unsup-large": _simcse("unsup", "large"),
+    "contriever": partial(_encoder, ENCODERS["contriever"]),
+    "contriever-msmarco": partial(_encoder, ENCODERS["contriever-msmarco"]),
+    "tart-dual": partial(_encoder, ENCODERS["tart-dual"], query_text=_tart_text),
     "instructor-base": partial(_instructor, "hkunlp/instructor-base"),
     "instructor-large": partial(_instructor, "hkunlp/instructor-large"),
     "all-minilm-l6-v2": _minilm,
@@ -146,8 +144,8 @@ def load_retriever(name: str, choices: Choices | None = None) -> Retriever:
     return RETRIEVERS[name](choices)
 
 
-def _source(model: str | None) -> str | None:
+def _source(model: str) -> str:
     """An id as it is; a folder by its name and what is in it."""
-    if model is None or not Path(model).is_dir():
+    if not Path(model).is_dir():
         return model
     return SentenceTransformerEmbedder(model).name

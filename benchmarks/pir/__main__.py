@@ -1,0 +1,268 @@
+"""Perspective-aware retrieval with one retriever and every method.
+
+python -m benchmarks.pir --data data/pir_demo --retriever all-minilm-l6-v2
+python -m benchmarks.pir --extract rules --data data/pir_demo
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from benchmarks.core import results
+from benchmarks.core.cells import slug
+from benchmarks.core.encoders import Pooling
+from benchmarks.core.table import wide_console
+from benchmarks.pir.bias import countries, country_counts, country_portions
+from benchmarks.pir.data import Group, read_group, without_labels
+from benchmarks.pir.embedding import DenseRetriever, Vectors
+from benchmarks.pir.extraction import SAMPLE, extraction_scores, llm_extractor, rule_extractor
+from benchmarks.pir.methods import METHODS, PLAIN, Method
+from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retriever
+from benchmarks.pir.running import Reading, TaskOutcome, run_dense, run_lexical
+from benchmarks.pir.summary import group_summary
+from benchmarks.pir.tables import group_table
+from perspective_rag import ConfigError, OpenAICompatibleLLM, PerspectiveRAGError
+
+INTERRUPTED = 130
+POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "pooler")
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    retriever: Retriever | None = None,
+    console: Console | None = None,
+) -> int:
+    """Runs the benchmark; ``retriever`` replaces the one of the command line.
+
+    The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C, from where the next
+    run goes on.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    console = console or wide_console()
+    try:
+        groups = without_labels([read_group(each) for each in options.data], options.without)
+        for group in groups:
+            for name in group.left_out:
+                console.print(f"{group.name}/{name} is no retrieval task and is left out")
+        document, name = (
+            _extract(options, given, groups)
+            if options.extract
+            else _measure(options, given, groups, retriever, console)
+        )
+        out = options.out or results.RESULTS / f"{name}.json"
+        results.write(document, out)
+        console.print(f"Written to {out}", highlight=False)
+    except PerspectiveRAGError as error:
+        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
+        return 2
+    except KeyboardInterrupt:
+        console.print("Interrupted. The same command goes on from here.")
+        return INTERRUPTED
+    return 0
+
+
+def _measure(
+    options: argparse.Namespace,
+    given: list[str],
+    groups: Sequence[Group],
+    retriever: Retriever | None,
+    console: Console,
+) -> tuple[dict[str, Any], str]:
+    started = time.perf_counter()
+    reading = _reading(options)
+    if retriever is None:
+        retriever = load_retriever(
+            options.retriever,
+            Choices(
+                pooling=options.pooling,
+                pooler_output=reading.pooler_output,
+                model=options.model,
+                passage_model=options.passage_model,
+                base_url=options.base_url,
+            ),
+        )
+    methods = _methods(options.method)
+    found: dict[str, Any] = {}
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    ) as progress:
+        for group in groups:
+            outcomes = _outcomes(group, retriever, reading, methods, options.cache, progress)
+            found[group.name] = {
+                **group_summary(outcomes, options.seed),
+                "left_out": list(group.left_out),
+                "countries": _countries(outcomes),
+            }
+    for name, summary in found.items():
+        console.print(group_table(summary, f"{name}: p-Recall@5, {retriever.name}").rich())
+    document = results.document(
+        "pir",
+        arguments=given,
+        config={
+            "retriever": options.retriever,
+            "reading": reading.to_dict(),
+            "methods": list(methods) if isinstance(retriever, DenseRetriever) else [PLAIN],
+            "without": list(options.without),
+        },
+        seed=options.seed,
+        data={
+            group.name: {task.name: task.fingerprint for task in group.tasks} for group in groups
+        },
+        embedder=retriever.name,
+        judge=None,
+        seconds=time.perf_counter() - started,
+        degradations=0,
+        results={"groups": found},
+    )
+    name = f"pir-{slug(options.retriever.rpartition('/')[2].rpartition(':')[2])}"
+    return document, name + ("-as-published" if reading != Reading() else "")
+
+
+def _outcomes(
+    group: Group,
+    retriever: Retriever,
+    reading: Reading,
+    methods: dict[str, Method],
+    cache: Path,
+    progress: Progress,
+) -> list[TaskOutcome]:
+    tasks = [reading.task(task) for task in group.tasks]
+    if not isinstance(retriever, DenseRetriever):
+        return [run_lexical(task, retriever, reading) for task in tasks]
+    vectors = Vectors(retriever, cache / "pir")
+    found = []
+    for task in tasks:
+        bar = progress.add_task(f"embedding {task.name}")
+
+        def told(name: str, done: int, total: int, bar: Any = bar) -> None:
+            progress.update(bar, completed=done, total=total)
+
+        known = vectors.of(task, told)
+        progress.update(bar, description=f"scoring {task.name}")
+        found.append(run_dense(task, known, reading, methods))
+        progress.remove_task(bar)
+    vectors.close()
+    return found
+
+
+def _countries(outcomes: Sequence[TaskOutcome]) -> dict[str, Any] | None:
+    """What Figures 3, 5 and 6 show, for the first task whose queries ask for countries."""
+    for outcome in outcomes:
+        known = countries(outcome.task)
+        if known is not None:
+            portions = country_portions(outcome.plain_scores, known)
+            return {
+                "task": outcome.task.name,
+                "names": [*known.names, "unknown"],
+                "asked": [list(known.asked.values()).count(i) for i in range(len(known.names))],
+                "documents": [
+                    int((known.of_document == i).sum()) for i in (*range(len(known.names)), -1)
+                ],
+                "root_counts": country_counts(outcome.root_scores, known).tolist(),
+                "portions": [[round(float(x), 6) for x in row] for row in portions],
+            }
+    return None
+
+
+def _extract(
+    options: argparse.Namespace, given: list[str], groups: Sequence[Group]
+) -> tuple[dict[str, Any], str]:
+    started = time.perf_counter()
+    extractor, name = rule_extractor(), "rules"
+    if options.extract != "rules":
+        llm = OpenAICompatibleLLM(options.extract, base_url=options.base_url)
+        extractor, name = llm_extractor(llm), llm.name
+    found = {
+        group.name: {
+            task.name: extraction_scores(task, extractor, seed=options.seed).to_dict()
+            for task in group.tasks
+        }
+        for group in groups
+    }
+    document = results.document(
+        "pir",
+        arguments=given,
+        config={"extractor": name, "sample": SAMPLE},
+        seed=options.seed,
+        data={
+            group.name: {task.name: task.fingerprint for task in group.tasks} for group in groups
+        },
+        embedder="none",
+        judge=None,
+        seconds=time.perf_counter() - started,
+        degradations=sum(int(t["degradations"]) for g in found.values() for t in g.values()),
+        results={"extraction": found},
+    )
+    return document, f"pir-extraction-{slug(name)}"
+
+
+def _methods(names: Sequence[str] | None) -> dict[str, Method]:
+    if unknown := sorted(set(names or ()) - set(METHODS)):
+        raise ConfigError(f"no method is named {unknown[0]!r}: {', '.join(METHODS)}")
+    return {name: m for name, m in METHODS.items() if not names or name == PLAIN or name in names}
+
+
+def _reading(options: argparse.Namespace) -> Reading:
+    if options.as_published:
+        return Reading.as_published()
+    return Reading(**{name: getattr(options, name) for name in Reading().to_dict()})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.pir",
+        description="Perspective-aware retrieval (PIR): one retriever, every method.",
+    )
+    add = parser.add_argument
+    add(
+        "--data",
+        action="append",
+        required=True,
+        help="a task file, a folder of them, hub:TASK or hub:all; several are averaged apart",
+    )
+    add(
+        "--retriever",
+        default="all-minilm-l6-v2-int8",
+        help=f"{', '.join(RETRIEVERS)}, st:MODEL or openai:MODEL (default: %(default)s)",
+    )
+    add("--model", help="an id or folder in place of the retriever's own weights")
+    add("--passage-model", help="the same for the passages' side where it has its own")
+    add("--pooling", choices=POOLINGS, help="in place of the retriever's own")
+    add("--base-url", help="the OpenAI-compatible server")
+    add("--method", action="append", help="only these methods, and plain cosine")
+    add("--without", action="append", default=[], metavar="GROUP/TASK=LABEL")
+    add("--extract", metavar="rules|MODEL", help="measure the extraction of perspectives instead")
+    add("--as-published", action="store_true", help="all of the switches below")
+    add("--unmerged", action="store_true", help="queries of equal text stay apart")
+    add("--zero-single-roots", action="store_true", help="a root with one query scores 0")
+    add("--extend-gold", action="store_true", help="a root's first query takes its siblings' gold")
+    add("--pooler-output", action="store_true", help="encoders give their pooler's output")
+    add(
+        "--difference-perspective",
+        action="store_true",
+        help="p = q - r where the perspective is the whole query",
+    )
+    add("--out", type=Path, help="results file (default: benchmarks/results/pir-RETRIEVER.json)")
+    add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
+    add("--seed", type=int, default=13, help="of the resampling and sampling")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
