@@ -7,6 +7,19 @@ deterministic, offline and without dependencies.
 
 from __future__ import annotations
 
+from perspective_rag.testing.samples import SAMPLE
 from perspective_rag.testing.standins import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
+from perspective_rag.testing.store_table import StoreTable
+from perspective_rag.testing.stores import STORE_CHECKS, StoreCase, check_store
 
-__all__ = ["HashEmbedder", "MemoryStore", "ScriptedLLM", "TableJudge"]
+__all__ = [
+    "SAMPLE",
+    "STORE_CHECKS",
+    "HashEmbedder",
+    "MemoryStore",
+    "ScriptedLLM",
+    "StoreCase",
+    "StoreTable",
+    "TableJudge",
+    "check_store",
+]

@@ -33,9 +33,9 @@ LAYERS = [
     },
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
     {"judge", "search", "merge", "answer"},
-    {"ordering", "selection", "guard", "testing", "backends", "corpus"},
+    {"ordering", "selection", "guard", "backends", "corpus"},
     {"pipeline"},
-    {"local", "cli"},
+    {"local", "loading", "cli", "testing"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,20 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever, VectorIndexRetriever
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
-from llama_index.core.vector_stores import FilterCondition, MetadataFilters, SimpleVectorStore
+from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from llama_index.retrievers.perspective_rag.nodes import passage_of
+from llama_index.retrievers.perspective_rag.vectors_back import (
+    AT_HAND,
+    Reader,
+    matrix,
+    reader_of,
+)
 from perspective_rag.errors import CapabilityError, ConfigError
 from perspective_rag.threads import in_thread
-from perspective_rag.types import Hit, Vector
+from perspective_rag.types import Hit, Matrix, Passage, Vector
+from perspective_rag.vectors import cosine
 
 
 class LlamaIndexStore:
@@ -31,11 +39,15 @@ class LlamaIndexStore:
     ``takes_vector`` says whether the retriever uses ``QueryBundle.embedding``; None knows it of a
     VectorStoreIndex and a VectorIndexRetriever, and takes the others to search by text.
 
-    Hits come in the order of LlamaIndex and without a score: stores report similarities, squared
-    distances and squashed distances under one name, so their numbers cannot be compared.
+    Hits come in the order of LlamaIndex. What stores report, similarities, squared distances and
+    squashed distances under one name, cannot be compared: a hit's score is its cosine to the query
+    where its vector is at hand, and else there is none. ``embeddings_of`` exists where the vector
+    store's vectors can be read back by node id: for the stores of ``vectors_back.READERS``, or with
+    a ``reader`` of your own.
     """
 
     takes_vector: bool
+    embeddings_of: Callable[[Sequence[Passage]], Matrix]
 
     def __init__(
         self,
@@ -43,6 +55,7 @@ class LlamaIndexStore:
         *,
         filters: MetadataFilters | None = None,
         takes_vector: bool | None = None,
+        reader: Reader | None = None,
     ) -> None:
         if not isinstance(source, (BaseIndex, BaseRetriever)):
             kind = type(source).__name__
@@ -54,6 +67,10 @@ class LlamaIndexStore:
         self.takes_vector = _takes_vector(self._plain) if takes_vector is None else takes_vector
         self.check_filters(filters)
         self._filters = filters
+        reader = reader or _reader(self._plain, self._vectors)
+        self._at_hand = type(self._vectors).__name__ in AT_HAND
+        if reader is not None:
+            self.embeddings_of = partial(matrix, reader, self._vectors)
 
     @property
     def plain(self) -> BaseRetriever:
@@ -83,8 +100,8 @@ class LlamaIndexStore:
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
         """At most ``k`` hits, best first; ``filter``, MetadataFilters, adds to ``filters``."""
-        nodes = self._retriever(k, filter).retrieve(self._query(text, vector))
-        return [self._hit(item) for item in nodes[:k]]
+        retriever, query = self._retriever(k, filter), self._query(text, vector)
+        return self._hits(_retrieved(retriever, query)[:k], vector)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
@@ -92,10 +109,13 @@ class LlamaIndexStore:
         """The same, without blocking the event loop."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
         if _awaits(retriever, self._vectors):
-            nodes = await retriever.aretrieve(query)
+            try:
+                nodes = await retriever.aretrieve(query)
+            except Warning:
+                nodes = []
         else:
-            nodes = await in_thread(retriever.retrieve, query)
-        return [self._hit(item) for item in nodes[:k]]
+            nodes = await in_thread(_retrieved, retriever, query)
+        return self._hits(nodes[:k], vector)
 
     def _retriever(self, k: int, filters: MetadataFilters | None) -> BaseRetriever:
         """A retriever of its own for a search, so that no other request sees its settings."""
@@ -122,17 +142,21 @@ class LlamaIndexStore:
             embedding=None if vector is None else [float(value) for value in vector],
         )
 
-    def _hit(self, item: NodeWithScore) -> Hit:
-        return Hit(passage_of(item.node), embedding=self._embedding(item.node))
+    def _hits(self, items: Sequence[NodeWithScore], vector: Vector | None) -> list[Hit]:
+        passages = [passage_of(item.node) for item in items]
+        rows = [self._own_vector(item.node) for item in items]
+        if self.takes_vector and self._at_hand and passages:
+            kept = self.embeddings_of(passages)
+            rows = [row if np.isfinite(row).all() else None for row in kept]
+        return [
+            Hit(passage, _score(row, vector), row)
+            for passage, row in zip(passages, rows, strict=True)
+        ]
 
-    def _embedding(self, node: BaseNode) -> Vector | None:
-        """The vector under which the store keeps a node, where that is at hand."""
-        if not self.takes_vector:
-            return None
-        if isinstance(self._vectors, SimpleVectorStore):
-            kept = self._vectors.data.embedding_dict.get(node.node_id)
-            return None if kept is None else np.array(kept)
-        return None if node.embedding is None else np.array(node.embedding)
+    def _own_vector(self, node: BaseNode) -> Vector | None:
+        """The vector under which the store keeps a node, where it came with it."""
+        given = node.embedding if self.takes_vector else None
+        return None if given is None else np.array(given)
 
 
 def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> MetadataFilters | None:
@@ -146,6 +170,25 @@ def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> Met
         )
         both += each.filters if flat else [each]
     return MetadataFilters(filters=both, condition=FilterCondition.AND)
+
+
+def _retrieved(retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
+    try:
+        return retriever.retrieve(query)
+    except Warning:  # so LanceDB says that it found nothing
+        return []
+
+
+def _score(row: Vector | None, vector: Vector | None) -> float | None:
+    if row is None or vector is None:
+        return None
+    return float(cosine(row[None, :], np.asarray(vector)[None, :])[0, 0])
+
+
+def _reader(retriever: BaseRetriever, vectors: Any) -> Reader | None:
+    if not isinstance(retriever, VectorIndexRetriever) or not retriever._needs_embedding():
+        return None
+    return reader_of(vectors, retriever._index)
 
 
 def _vectors_behind(retriever: BaseRetriever) -> Any:

@@ -1,0 +1,88 @@
+"""A table store x capability in a document, written and kept true by the checks that ran."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from perspective_rag.testing.stores import STORE_CHECKS
+
+WRITE = "WRITE_STORE_TABLE"
+"""The environment variable under which ``StoreTable.write`` writes."""
+
+
+class StoreTable:
+    """One table of a Markdown document, between ``<!-- stores:NAME -->`` and its end mark.
+
+    ``record`` compares what a check said with the committed cell, ``absent`` leaves the row as it
+    is, and ``write`` replaces the table by what was recorded; it does so only when the environment
+    variable WRITE_STORE_TABLE is set. Rows of stores that did not run are then marked so.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self._new: dict[str, dict[str, str]] = {}
+        self._absent: dict[str, str] = {}
+        self._rows = _parsed(self._section())
+
+    @property
+    def rows(self) -> list[str]:
+        """The stores in the committed table."""
+        return list(self._rows)
+
+    def record(self, store: str, check: str, run: Callable[[], str]) -> None:
+        """Runs a check; AssertionError where it fails or says other than the document does."""
+        cells = self._new.setdefault(store, {})
+        cells[check] = "FAILS"
+        cells[check] = said = run()
+        if not os.environ.get(WRITE):
+            known = self._rows.get(store, {}).get(check)
+            if known != said:
+                raise AssertionError(
+                    f"{self._path.name} says {known!r} of {store}, {check}; it is {said!r}: "
+                    f"write the table again with {WRITE}=1"
+                )
+
+    def absent(self, store: str, reason: str) -> None:
+        """Notes that a store cannot run here, and why."""
+        self._absent[store] = reason
+
+    def write(self) -> None:
+        """Writes the recorded table into the document."""
+        if not os.environ.get(WRITE):
+            return
+        lines = ["| store | " + " | ".join(STORE_CHECKS) + " |"]
+        lines.append("| --- |" + " --- |" * len(STORE_CHECKS))
+        for store in dict.fromkeys([*self._new, *self._absent]):
+            reason = self._absent.get(store)
+            cells = self._new.get(store, {})
+            said = [
+                f"not run: {reason}" if reason else cells.get(c, "not run") for c in STORE_CHECKS
+            ]
+            lines.append(f"| {store} | " + " | ".join(said) + " |")
+        text = self._path.read_text(encoding="utf-8")
+        begin, end = self._marks()
+        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+        body = f"{begin}\n" + "\n".join(lines) + f"\n{end}"
+        self._path.write_text(pattern.sub(lambda _: body, text), encoding="utf-8")
+
+    def _marks(self) -> tuple[str, str]:
+        return f"<!-- stores:{self._name} -->", f"<!-- /stores:{self._name} -->"
+
+    def _section(self) -> str:
+        begin, end = self._marks()
+        text = self._path.read_text(encoding="utf-8")
+        if begin not in text or end not in text:
+            raise ValueError(f"{self._path} has no {begin} ... {end}: add the two marks")
+        return text.split(begin)[1].split(end)[0]
+
+
+def _parsed(section: str) -> dict[str, dict[str, str]]:
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    table: list[list[Any]] = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    if len(table) < 2:
+        return {}
+    return {row[0]: dict(zip(table[0][1:], row[1:], strict=True)) for row in table[2:]}

@@ -1,0 +1,142 @@
+"""Every LlamaIndex vector store that can run here, put through the checks any store must pass."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from llama_index.core.schema import TextNode
+from llama_index.core.vector_stores import ExactMatchFilter, MetadataFilters, SimpleVectorStore
+
+from llama_index.retrievers.perspective_rag import LlamaIndexStore
+from perspective_rag.testing import STORE_CHECKS, StoreCase, StoreTable
+
+DIMENSIONS = 64
+DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
+NUMBERS = itertools.count()
+AGAINST = MetadataFilters(filters=[ExactMatchFilter(key="side", value="against")])
+
+
+def faiss(tmp, kind):
+    index = pytest.importorskip("faiss")
+    stores = pytest.importorskip("llama_index.vector_stores.faiss")
+    return stores.FaissVectorStore(faiss_index=getattr(index, kind)(DIMENSIONS))
+
+
+def chroma(tmp, space):
+    chromadb = pytest.importorskip("chromadb")
+    stores = pytest.importorskip("llama_index.vector_stores.chroma")
+    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
+    name = f"quay-{space}-{next(NUMBERS)}"
+    made = client.create_collection(name, metadata={"hnsw:space": space})
+    return stores.ChromaVectorStore(chroma_collection=made)
+
+
+def qdrant(tmp):
+    client = pytest.importorskip("qdrant_client").QdrantClient(":memory:")
+    stores = pytest.importorskip("llama_index.vector_stores.qdrant")
+    return stores.QdrantVectorStore(collection_name="quay", client=client)
+
+
+def lancedb(tmp):
+    pytest.importorskip("lancedb")
+    stores = pytest.importorskip("llama_index.vector_stores.lancedb")
+    return stores.LanceDBVectorStore(uri=str(tmp / f"{next(NUMBERS)}"), mode="overwrite")
+
+
+def milvus(tmp, metric):
+    pytest.importorskip("milvus_lite")
+    stores = pytest.importorskip("llama_index.vector_stores.milvus")
+    return stores.MilvusVectorStore(
+        uri=str(tmp / "milvus.db"),
+        collection_name=f"quay{next(NUMBERS)}",
+        dim=DIMENSIONS,
+        similarity_metric=metric,
+        index_config={"index_type": "FLAT"},
+        consistency_level="Strong",
+    )
+
+
+# name -> (what makes an empty store, its filter, whether it can delete)
+STORES = {
+    "Simple": (lambda tmp: SimpleVectorStore(), AGAINST, True),
+    "Faiss, L2": (lambda tmp: faiss(tmp, "IndexFlatL2"), None, False),
+    "Faiss, inner product": (lambda tmp: faiss(tmp, "IndexFlatIP"), None, False),
+    "Chroma, l2": (lambda tmp: chroma(tmp, "l2"), AGAINST, True),
+    "Chroma, cosine": (lambda tmp: chroma(tmp, "cosine"), AGAINST, True),
+    "Qdrant local": (qdrant, AGAINST, True),
+    "LanceDB": (lancedb, AGAINST, True),
+    "Milvus Lite, IP": (lambda tmp: milvus(tmp, "IP"), AGAINST, True),
+    "Milvus Lite, L2": (lambda tmp: milvus(tmp, "L2"), AGAINST, True),
+}
+
+
+def remove(store, ids):
+    store._source.delete_nodes(list(ids))
+
+
+@pytest.fixture(scope="module")
+def table():
+    made = StoreTable(DOCUMENT, "llama-index")
+    yield made
+    made.write()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("stores")
+
+
+@pytest.fixture
+def build(zoo):
+    """An index over passages, with the case's embedder as its model."""
+
+    def build(vector_store, passages, embedder):
+        model = zoo.HashEmbedding()
+        model._fake = embedder
+        keys = ["side", "number"]
+        nodes = [
+            TextNode(
+                id_=p.id,
+                text=p.text,
+                metadata=dict(p.metadata),
+                excluded_embed_metadata_keys=keys,
+            )
+            for p in passages
+        ]
+        return zoo.index(embed_model=model, vector_store=vector_store, nodes=nodes)
+
+    return build
+
+
+CASES: dict = {}
+
+
+@pytest.fixture(params=list(STORES))
+def case(request, table, folder, build):
+    """The case for one store, filled once for all checks that do not change it."""
+    name = request.param
+    if name not in CASES:
+        make, wanted, removes = STORES[name]
+
+        def fill(passages, embedder):
+            return LlamaIndexStore(build(make(folder), passages, embedder))
+
+        CASES[name] = StoreCase(fill, filter=wanted, remove=remove if removes else None)
+    try:
+        CASES[name].filled()
+    except pytest.skip.Exception as missing:
+        table.absent(name, str(missing.msg))
+        raise
+    return name, CASES[name]
+
+
+@pytest.mark.parametrize("check", STORE_CHECKS)
+def test_store(case, check, table):
+    name, made = case
+    table.record(name, check, lambda: STORE_CHECKS[check](made))
+
+
+def test_the_document_names_the_stores_that_are_tested(table):
+    assert table.rows == list(STORES)
