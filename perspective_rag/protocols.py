@@ -65,7 +65,8 @@ class KeepsEmbeddings(Protocol):
 class LLM(Protocol):
     """A language model behind any API."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def complete(self, prompt: Prompt) -> Completion: ...
 
@@ -108,8 +109,11 @@ class Judge(Protocol):
     development data.
     """
 
-    name: str
-    threshold: float
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def threshold(self) -> float: ...
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]

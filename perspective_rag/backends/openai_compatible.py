@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from perspective_rag.backends.logprobs import probabilities_of_choice, spellings
+from perspective_rag.backends.messages import messages_of
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.flow import Flow, Limits, Reply, arun, call, run
 from perspective_rag.types import Completion, Prompt
@@ -156,7 +157,6 @@ class OpenAICompatibleLLM:
         return frozenset(extras)
 
     def _request(self, prompt: Prompt, extras: frozenset[str]) -> dict[str, Any]:
-        system = prompt.system
         fields: dict[str, Any] = {
             "model": self.model,
             "max_tokens": prompt.max_tokens,
@@ -166,11 +166,6 @@ class OpenAICompatibleLLM:
         if "schema" in extras:
             shape = {"name": _schema_name(prompt.name), "schema": prompt.schema, "strict": True}
             fields["response_format"] = {"type": "json_schema", "json_schema": shape}
-        elif prompt.schema is not None:
-            schema = json.dumps(prompt.schema)
-            system = (
-                f"{system}\n\nAnswer in JSON only, following this JSON schema:\n{schema}".strip()
-            )
         if "logprobs" in extras:
             fields |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if "choices" in extras:
@@ -179,8 +174,7 @@ class OpenAICompatibleLLM:
         if "extra_body" in fields and "extra_body" in own:
             own["extra_body"] = {**fields["extra_body"], **own["extra_body"]}
         fields |= own
-        messages = [{"role": "system", "content": system}] if system else []
-        messages.append({"role": "user", "content": prompt.user})
+        messages = messages_of(prompt, show_schema="schema" not in extras)
         sent = {name: value for name, value in fields.items() if value is not None}
         return {"messages": messages, **sent}
 

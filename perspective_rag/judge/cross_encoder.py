@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +14,10 @@ import numpy as np
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call
 from perspective_rag.judge.labels import class_columns
-from perspective_rag.judge.pairs import digest, judge_table, not_judged
+from perspective_rag.judge.pairs import judge_table, not_judged
+from perspective_rag.judge.revisions import digest, fingerprint
 from perspective_rag.judge.windows import windows
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
-
-# Files up to this many bytes are told apart by their contents.
-_HASHED_SIZE = 100_000_000
 
 
 class PairClassifier(Protocol):
@@ -109,7 +106,7 @@ class CrossEncoderJudge:
     @property
     def revision(self) -> str:
         """Identifies the model's files and settings: equal revisions judge alike."""
-        files = _fingerprint(self._folder) if self._folder.exists() else self._hub_revision
+        files = fingerprint(self._folder) if self._folder.exists() else self._hub_revision
         return digest(self.name, files or "", self._temperature, self._settings)
 
     def judge(
@@ -229,20 +226,6 @@ def _load(
     if model is None:
         raise ConfigError(f"the package's own judge is not in {folder}: reinstall perspective-rag")
     return TransformersClassifier(str(model), max_tokens=settings.max_tokens, revision=revision)
-
-
-def _fingerprint(model: Path) -> str:
-    """A hash of a model's files: their contents, or size and date where they are very large."""
-    folder = model.parent if model.is_file() else model
-    found = hashlib.sha256()
-    for path in sorted(each for each in folder.iterdir() if each.is_file()):
-        status = path.stat()
-        found.update(f"{path.name}:{status.st_size}".encode())
-        if status.st_size <= _HASHED_SIZE:
-            found.update(path.read_bytes())
-        else:
-            found.update(str(status.st_mtime_ns).encode())
-    return found.hexdigest()
 
 
 def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:

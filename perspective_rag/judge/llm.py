@@ -12,7 +12,8 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError, LLMError
 from perspective_rag.flow import Call, Flow, Reply
-from perspective_rag.judge.pairs import digest, judge_table, not_judged
+from perspective_rag.judge.pairs import judge_table, not_judged
+from perspective_rag.judge.revisions import digest
 from perspective_rag.prompts import at_least_one, fence, load_prompt, shorten
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.replies import bad_reply, parse_yes_no, reply_text

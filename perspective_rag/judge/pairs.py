@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -40,14 +39,14 @@ def judge_pairs(
     for index, perspective in enumerate(perspectives):
         whole = isinstance(judge, JudgesPairs)
         groups.setdefault(None if whole else perspective, []).append(index)
-    for perspective, rows in groups.items():
+    for asked, rows in groups.items():
         chosen = [passages[i] for i in rows]
         try:
-            if perspective is None:
+            if asked is None:
                 assert isinstance(judge, JudgesPairs)
                 values = yield from judge.judge_pairs([perspectives[i] for i in rows], chosen)
             else:
-                table = yield from judge.judge([perspective], chosen)
+                table = yield from judge.judge([asked], chosen)
                 values = np.asarray(table, dtype=float).reshape(len(chosen))
             support[rows] = in_range(values, (len(rows),), judge.name)
         except Exception as error:
@@ -96,23 +95,3 @@ def in_range(values: Any, shape: tuple[int, ...], name: str) -> Matrix:
     if np.any((support < 0) | (support > 1)):  # False for NaN
         raise JudgeError(f"judge {name!r} returned values outside [0, 1]")
     return support
-
-
-def digest(*parts: object) -> str:
-    """A short hash of texts and numbers, the same in every process."""
-    text = "\x1f".join(part if isinstance(part, str) else repr(part) for part in parts)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def revision_of(judge: Judge) -> str:
-    """What identifies a judge's verdicts: judges of equal revisions judge alike.
-
-    Raises ConfigError for a judge that does not say its ``revision``.
-    """
-    revision = getattr(judge, "revision", None)
-    if not isinstance(revision, str) or not revision:
-        raise ConfigError(
-            f"judge {judge.name!r} has no revision, so its verdicts cannot be told from another's: "
-            "give it a text attribute `revision` that changes with its model, prompt and settings"
-        )
-    return revision
