@@ -22,7 +22,7 @@ from benchmarks.core.cells import slug
 from benchmarks.core.encoders import Pooling
 from benchmarks.core.table import wide_console
 from benchmarks.pir.bias import countries, country_counts, country_portions
-from benchmarks.pir.data import Group, read_group, without_labels
+from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, Vectors
 from benchmarks.pir.extraction import SAMPLE, extraction_scores, llm_extractor, rule_extractor
 from benchmarks.pir.methods import METHODS, PLAIN, Method
@@ -51,7 +51,7 @@ def main(
     options = _parser().parse_args(given)
     console = console or wide_console()
     try:
-        groups = without_labels([read_group(each) for each in options.data], options.without)
+        groups = without_labels(read_groups(options.data), options.without)
         for group in groups:
             for name in group.left_out:
                 console.print(f"{group.name}/{name} is no retrieval task and is left out")

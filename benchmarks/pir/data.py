@@ -23,6 +23,7 @@ class Group:
 def read_group(source: str) -> Group:
     """The tasks of a file, a folder of files or of hub folders, ``hub:TASK`` or ``hub:all``.
 
+    A group is named by its folder, or "hub".
     Raises CorpusError for what cannot be read and for a folder without tasks.
     """
     if source.startswith("hub:"):
@@ -31,7 +32,7 @@ def read_group(source: str) -> Group:
         return Group("hub", tuple(hub_task(each) for each in names))
     path = Path(source)
     if path.is_file():
-        return Group(path.name.split(".")[0], (read_task(path),))
+        return Group(path.resolve().parent.name, (read_task(path),))
     if not path.is_dir():
         raise CorpusError(f"{source} is neither a file nor a folder nor hub:TASK")
     if is_hub_folder(path):
@@ -47,6 +48,23 @@ def read_group(source: str) -> Group:
     if not tasks:
         raise CorpusError(f"{source} holds no PIR task ({', '.join(TASK_FILES)} or hub folders)")
     return Group(path.name, tuple(tasks), tuple(left_out))
+
+
+def read_groups(sources: Sequence[str]) -> list[Group]:
+    """The groups of several sources; those of one name are one group.
+
+    Raises ConfigError for a task that is named twice, and what ``read_group`` raises.
+    """
+    found: dict[str, Group] = {}
+    for group in map(read_group, sources):
+        known = found.get(group.name, Group(group.name, ()))
+        names = [task.name for task in (*known.tasks, *group.tasks)]
+        if len(set(names)) < len(names):
+            raise ConfigError(f"{group.name} has two tasks of one name: {', '.join(names)}")
+        found[group.name] = Group(
+            group.name, (*known.tasks, *group.tasks), (*known.left_out, *group.left_out)
+        )
+    return list(found.values())
 
 
 def without_labels(groups: Sequence[Group], given: Sequence[str]) -> list[Group]:
