@@ -8,6 +8,7 @@
 lend LangChain's stores, embeddings and models to a plain ``perspective_rag`` pipeline.
 """
 
+from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.compressor import PerspectiveCompressor
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
 from langchain_perspective_rag.retriever import PerspectiveRetriever
@@ -21,4 +22,5 @@ __all__ = [
     "PerspectiveCompressor",
     "PerspectiveRetriever",
     "SteerableEmbeddings",
+    "StoreAdapter",
 ]

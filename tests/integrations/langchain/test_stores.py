@@ -9,7 +9,12 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from langchain_perspective_rag import LangChainStore, PerspectiveRetriever, SteerableEmbeddings
+from langchain_perspective_rag import (
+    LangChainStore,
+    PerspectiveRetriever,
+    SteerableEmbeddings,
+    StoreAdapter,
+)
 from perspective_rag import CapabilityError, Query, RetrievalError
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.testing import HashEmbedder
@@ -93,16 +98,13 @@ def qdrant_store(embeddings, distance):
 STORES = {
     "in-memory": InMemoryVectorStore,
     "faiss-l2": faiss_store,
-    "faiss-ip": lambda e: faiss_store(e, "MAX_INNER_PRODUCT"),
-    "chroma-l2": lambda e: chroma_store(e, "l2"),
     "chroma-cosine": lambda e: chroma_store(e, "cosine"),
     "qdrant-cosine": lambda e: qdrant_store(e, "COSINE"),
-    "qdrant-dot": lambda e: qdrant_store(e, "DOT"),
     "steered-text": lambda e: TextStore(SteerableEmbeddings(e)),
     "steered-async-text": lambda e: AsyncTextStore(SteerableEmbeddings(e)),
 }
-IN_PROCESS = {"in-memory", "faiss-l2", "faiss-ip"}
-KEEPING = IN_PROCESS | {"chroma-l2", "chroma-cosine", "qdrant-cosine", "qdrant-dot"}
+IN_PROCESS = {"in-memory", "faiss-l2"}
+KEEPING = IN_PROCESS | {"chroma-cosine", "qdrant-cosine"}
 
 
 def with_perspective(question, perspectives):
@@ -286,31 +288,45 @@ def test_a_store_that_ignores_its_embeddings_is_not_believed(flat, embeddings, d
         retriever.invoke(debate.question)
 
 
-class Milvus(InMemoryVectorStore):
-    """The signature, the ids and the loop-bound async client of langchain-milvus."""
+def test_faiss_looks_further_for_what_is_rare(embeddings):
+    store = faiss_store(embeddings)
+    store.add_documents(
+        [Document(page_content=f"zoos closed {i}", metadata={"rare": False}) for i in range(150)]
+        + [Document(page_content="bridges", metadata={"rare": True})]
+    )
+    vector = np.asarray(embeddings.embed_query("zoos closed 3"))
+    (hit,) = LangChainStore(store).search("zoos closed 3", vector, k=2, filter={"rare": True})
+    assert hit.passage.text == "bridges"
+
+
+class Shelf(InMemoryVectorStore):
+    """A store with a name of its own for filters, and ids in the metadata."""
 
     seen: list
 
-    def similarity_search_by_vector(self, embedding, k=4, param=None, expr=None, timeout=None):
-        self.seen.append(expr)
+    def similarity_search_by_vector(self, embedding, k=4, *, where=None, expr=None):
+        self.seen.append((where, expr))
         found = super().similarity_search_by_vector(embedding, k)
-        return [
-            Document(page_content=d.page_content, metadata={"key": d.metadata["key"], "pk": d.id})
-            for d in found
-        ]
+        return [Document(page_content=d.page_content, metadata={"pk": d.id}) for d in found]
 
-    async def asimilarity_search_by_vector(self, embedding, k=4, **kwargs):
-        raise RuntimeError("Event loop is closed")
+
+class ShelfAdapter(StoreAdapter):
+    id_key = "pk"
+
+    def filter_keyword(self, store, method=""):
+        return "where"
 
 
 async def test_a_store_with_names_of_its_own(flat, embeddings, debate):
-    store = Milvus(embeddings)
+    store = Shelf(embeddings)
     store.seen = []
     store.add_documents(flat)
-    retriever = PerspectiveRetriever.wrap(store, judge=None, k=3)
-    result = await retriever.aretrieve(debate.question, filter='side == "aga"')
-    assert set(store.seen) == {'side == "aga"'}
-    assert {p.id for p in result.passages} <= {d.id for d in flat}
-    chosen = LangChainStore(store, filter_keyword="param")
-    chosen.search("x", np.asarray(embeddings.embed_query("zoos")), k=1, filter="something")
-    assert store.seen[-1] is None
+    adapted = LangChainStore(store, adapter=ShelfAdapter())
+    vector = np.asarray(embeddings.embed_query(debate.question))
+    hits = await adapted.asearch("x", vector, k=3, filter="side")
+    assert store.seen.pop() == ("side", None)
+    assert {hit.passage.id for hit in hits} <= {d.id for d in flat}
+    LangChainStore(store).search("x", vector, k=1, filter="side")
+    assert store.seen.pop() == (None, "side"), "the first name it knows in the signature"
+    LangChainStore(store, filter_keyword="where").search("x", vector, k=1, filter="side")
+    assert store.seen.pop() == ("side", None)

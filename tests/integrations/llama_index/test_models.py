@@ -52,7 +52,9 @@ def test_the_adapters_fit_the_protocols(zoo):
     assert isinstance(LlamaIndexEmbedder(zoo.HashEmbedding()), Embedder)
     assert isinstance(LlamaIndexStore(zoo.index()), Store)
     assert isinstance(LlamaIndexLLM(ChatModel()), LLM)
-    assert not isinstance(LlamaIndexStore(zoo.index()), KeepsEmbeddings)
+    assert isinstance(LlamaIndexStore(zoo.index()), KeepsEmbeddings)
+    words = zoo.WordRetriever(zoo.nodes())
+    assert not isinstance(LlamaIndexStore(words), KeepsEmbeddings)
 
 
 def test_embeddings_are_rows_in_the_order_of_the_texts(zoo):

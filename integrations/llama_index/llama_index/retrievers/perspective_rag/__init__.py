@@ -4,6 +4,7 @@
 >>> nodes = retriever.retrieve("Should zoos be closed?")
 """
 
+from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
 from llama_index.retrievers.perspective_rag.base import PerspectiveRetriever
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder, LlamaIndexLLM
 from llama_index.retrievers.perspective_rag.nodes import METADATA_KEY
@@ -17,4 +18,5 @@ __all__ = [
     "LlamaIndexStore",
     "PerspectivePostprocessor",
     "PerspectiveRetriever",
+    "StoreAdapter",
 ]

@@ -16,14 +16,10 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
+from llama_index.retrievers.perspective_rag.adapters import StoreAdapter, adapter_of
 from llama_index.retrievers.perspective_rag.nodes import passage_of
-from llama_index.retrievers.perspective_rag.vectors_back import (
-    AT_HAND,
-    Reader,
-    matrix,
-    reader_of,
-)
 from perspective_rag.errors import CapabilityError, ConfigError
+from perspective_rag.protocols import KeepsEmbeddings
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.vectors import cosine
@@ -42,8 +38,10 @@ class LlamaIndexStore:
     Hits come in the order of LlamaIndex. What stores report, similarities, squared distances and
     squashed distances under one name, cannot be compared: a hit's score is its cosine to the query
     where its vector is at hand, and else there is none. ``embeddings_of`` exists where the vector
-    store's vectors can be read back by node id: for the stores of ``vectors_back.READERS``, or with
-    a ``reader`` of your own.
+    store's vectors can be read back.
+
+    ``adapter`` knows what is special about a vector store; by default the one for its class, and
+    for a class nobody knows the one that serves any store.
     """
 
     takes_vector: bool
@@ -55,7 +53,7 @@ class LlamaIndexStore:
         *,
         filters: MetadataFilters | None = None,
         takes_vector: bool | None = None,
-        reader: Reader | None = None,
+        adapter: StoreAdapter | None = None,
     ) -> None:
         if not isinstance(source, (BaseIndex, BaseRetriever)):
             kind = type(source).__name__
@@ -67,10 +65,9 @@ class LlamaIndexStore:
         self.takes_vector = _takes_vector(self._plain) if takes_vector is None else takes_vector
         self.check_filters(filters)
         self._filters = filters
-        reader = reader or _reader(self._plain, self._vectors)
-        self._at_hand = type(self._vectors).__name__ in AT_HAND
-        if reader is not None:
-            self.embeddings_of = partial(matrix, reader, self._vectors)
+        self._adapter = adapter or _adapter(self._plain, self._vectors)
+        if self._adapter.vectors is not None and self.takes_vector:
+            self.embeddings_of = partial(self._adapter.matrix, self._vectors)
 
     @property
     def plain(self) -> BaseRetriever:
@@ -101,21 +98,43 @@ class LlamaIndexStore:
     ) -> Sequence[Hit]:
         """At most ``k`` hits, best first; ``filter``, MetadataFilters, adds to ``filters``."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
-        return self._hits(_retrieved(retriever, query)[:k], vector)
+        return self._hits(self._retrieved(retriever, query)[:k], vector)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
         """The same, without blocking the event loop."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
-        if _awaits(retriever, self._vectors):
-            try:
-                nodes = await retriever.aretrieve(query)
-            except Warning:
-                nodes = []
-        else:
-            nodes = await in_thread(_retrieved, retriever, query)
+        if not self._awaits(retriever):
+            nodes = await in_thread(self._retrieved, retriever, query)
+            return self._hits(nodes[:k], vector)
+        try:
+            nodes = await retriever.aretrieve(query)
+        except Exception as error:
+            nodes = self._nothing(error)
         return self._hits(nodes[:k], vector)
+
+    def _retrieved(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
+        try:
+            return retriever.retrieve(query)
+        except Exception as error:
+            return self._nothing(error)
+
+    def _nothing(self, error: Exception) -> list[NodeWithScore]:
+        """No nodes, where an error says only that none were found; else the error."""
+        # LanceDB raises a Warning when it found nothing; some stores fail before the first node.
+        if isinstance(error, Warning) or self._adapter.is_new(self._vectors):
+            return []
+        raise error
+
+    def _awaits(self, retriever: BaseRetriever) -> bool:
+        """Whether ``aretrieve`` leaves the event loop free; LlamaIndex's defaults search in it."""
+        if type(retriever)._aretrieve is BaseRetriever._aretrieve:
+            return False
+        if isinstance(self._vectors, BasePydanticVectorStore):
+            native = type(self._vectors).aquery is not BasePydanticVectorStore.aquery
+            return native and self._adapter.awaits(self._vectors)
+        return True
 
     def _retriever(self, k: int, filters: MetadataFilters | None) -> BaseRetriever:
         """A retriever of its own for a search, so that no other request sees its settings."""
@@ -145,7 +164,7 @@ class LlamaIndexStore:
     def _hits(self, items: Sequence[NodeWithScore], vector: Vector | None) -> list[Hit]:
         passages = [passage_of(item.node) for item in items]
         rows = [self._own_vector(item.node) for item in items]
-        if self.takes_vector and self._at_hand and passages:
+        if passages and self._adapter.at_hand and isinstance(self, KeepsEmbeddings):
             kept = self.embeddings_of(passages)
             rows = [row if np.isfinite(row).all() else None for row in kept]
         return [
@@ -172,23 +191,16 @@ def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> Met
     return MetadataFilters(filters=both, condition=FilterCondition.AND)
 
 
-def _retrieved(retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
-    try:
-        return retriever.retrieve(query)
-    except Warning:  # so LanceDB says that it found nothing
-        return []
-
-
 def _score(row: Vector | None, vector: Vector | None) -> float | None:
     if row is None or vector is None:
         return None
     return float(cosine(row[None, :], np.asarray(vector)[None, :])[0, 0])
 
 
-def _reader(retriever: BaseRetriever, vectors: Any) -> Reader | None:
-    if not isinstance(retriever, VectorIndexRetriever) or not retriever._needs_embedding():
-        return None
-    return reader_of(vectors, retriever._index)
+def _adapter(retriever: BaseRetriever, vectors: Any) -> StoreAdapter:
+    if not isinstance(retriever, VectorIndexRetriever):
+        return StoreAdapter()
+    return adapter_of(vectors, retriever._index)
 
 
 def _vectors_behind(retriever: BaseRetriever) -> Any:
@@ -197,14 +209,3 @@ def _vectors_behind(retriever: BaseRetriever) -> Any:
 
 def _takes_vector(retriever: BaseRetriever) -> bool:
     return isinstance(retriever, VectorIndexRetriever) and retriever._needs_embedding()
-
-
-def _awaits(retriever: BaseRetriever, vectors: Any) -> bool:
-    """Whether ``aretrieve`` leaves the event loop free; LlamaIndex's defaults search in it."""
-    if type(retriever)._aretrieve is BaseRetriever._aretrieve:
-        return False
-    if isinstance(vectors, BasePydanticVectorStore):
-        native = type(vectors).aquery is not BasePydanticVectorStore.aquery
-        # Qdrant searches asynchronously with a client of its own only, and raises without it.
-        return native and getattr(vectors, "_aclient", vectors) is not None
-    return True

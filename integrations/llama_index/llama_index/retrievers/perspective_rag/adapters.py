@@ -1,0 +1,126 @@
+"""What LlamaIndex's vector stores have not in common: one adapter for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from perspective_rag.types import Matrix, Passage
+
+Reader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
+"""``reader(vector_store, node_ids)``: the vectors the store has, by node id, in one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAdapter:
+    """How to treat one kind of vector store, where it is special.
+
+    ``vectors`` reads its vectors back, and ``at_hand`` says that they lie in this process and cost
+    a look-up instead of a request. ``awaits``: whether its async search can be used in any event
+    loop. ``is_new``: whether nothing was ever stored, for a store that then raises instead of
+    finding nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
+    """
+
+    vectors: Reader | None = None
+    at_hand: bool = False
+    awaits: Callable[[Any], bool] = lambda store: True
+    is_new: Callable[[Any], bool] = lambda store: False
+
+    def matrix(self, vector_store: Any, passages: Sequence[Passage]) -> Matrix:
+        """The vectors of passages as shape (n, d); NaN rows where the store has none."""
+        names = list(dict.fromkeys(passage.id for passage in passages))
+        found = self.vectors(vector_store, names) if self.vectors is not None else {}
+        width = next((len(row) for row in found.values() if row is not None), 1)
+        result = np.full((len(passages), width), np.nan)
+        for index, passage in enumerate(passages):
+            row = found.get(passage.id)
+            if row is not None:
+                result[index] = row
+        return result
+
+
+def _simple(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    kept = store.data.embedding_dict
+    return {name: kept[name] for name in names if name in kept}
+
+
+def _chroma(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    found = store._collection.get(ids=list(names), include=["embeddings"])
+    return dict(zip(found["ids"], found["embeddings"], strict=True))
+
+
+def _qdrant(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    # A collection that compares by cosine keeps its vectors at length one.
+    points = store._client.retrieve(
+        store.collection_name, ids=list(names), with_payload=False, with_vectors=True
+    )
+    field = store.dense_vector_name
+    return {
+        str(p.id): p.vector.get(field) if isinstance(p.vector, dict) else p.vector for p in points
+    }
+
+
+def _milvus(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    rows = store.client.query(
+        store.collection_name, ids=list(names), output_fields=[store.embedding_field]
+    )
+    return {row["id"]: row[store.embedding_field] for row in rows}
+
+
+class FaissPositions:
+    """A reader for FaissVectorStore, which knows vectors by their place alone.
+
+    ``names`` is the index's own table, place (as text) to node id.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._places: dict[str, str] = {}
+
+    def __call__(self, store: Any, names: Sequence[str]) -> Mapping[str, Any]:
+        """Reconstructed by the index, where it keeps its vectors."""
+        # Nodes come and go: what is remembered holds only while the index agrees with it.
+        if any(self._names.get(self._places.get(name, "")) != name for name in names):
+            self._places = {name: place for place, name in list(self._names.items())}
+        found = {}
+        for name in names:
+            place = self._places.get(name)
+            try:
+                if place is not None:
+                    found[name] = store.client.reconstruct(int(place))
+            except RuntimeError:  # an index without a direct map, or one that keeps no vectors
+                continue
+        return found
+
+
+ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
+    {
+        "SimpleVectorStore": StoreAdapter(_simple, at_hand=True),
+        "FaissVectorStore": StoreAdapter(at_hand=True),  # its reader needs the index
+        "ChromaVectorStore": StoreAdapter(_chroma),
+        "QdrantVectorStore": StoreAdapter(
+            _qdrant,
+            # It searches asynchronously with a client of its own only, and raises without it.
+            awaits=lambda store: store._aclient is not None,
+            is_new=lambda store: not store._client.collection_exists(store.collection_name),
+        ),
+        # Its vectors come with its nodes.
+        "LanceDBVectorStore": StoreAdapter(is_new=lambda store: store._table is None),
+        # Its async client belongs to the loop that used it first and fails in the next.
+        "MilvusVectorStore": StoreAdapter(_milvus, awaits=lambda store: False),
+    }
+)
+"""By the name of the store's class, as text: no store's package is needed to know the others."""
+
+
+def adapter_of(vector_store: Any, index: Any) -> StoreAdapter:
+    """The adapter for a store or the nearest of its base classes; else the one for any store."""
+    names = [base.__name__ for base in type(vector_store).__mro__]
+    found = next((ADAPTERS[name] for name in names if name in ADAPTERS), StoreAdapter())
+    if "FaissVectorStore" in names:
+        return replace(found, vectors=FaissPositions(index.index_struct.nodes_dict))
+    return found
