@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,14 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.judge.training.data import LABELS, LabelledPair, read_pairs
+from perspective_rag.judge.training.card import model_card
+from perspective_rag.judge.training.data import LabelledPair, read_pairs
 from perspective_rag.judge.training.export import export
-from perspective_rag.judge.training.loop import Report, TrainingConfig, train
+from perspective_rag.judge.training.fit import Report
+from perspective_rag.judge.training.loop import TrainingConfig, train
 from perspective_rag.judge.training.metrics import evaluate
+from perspective_rag.judge.training.mix import facts_of, source_pairs, stage_pairs
+from perspective_rag.judge.training.recipe import Recipe
 
 DEVELOPMENT_SHARE = 0.1
 DEVELOPMENT_MOST = 5000
@@ -26,16 +30,18 @@ DEVELOPMENT_MOST = 5000
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of labelled pairs, and how many of its rows to draw (None: all)."""
+    """A file of labelled pairs, how many of its rows to draw (None: all), and its licence."""
 
     path: Path
     rows: int | None = None
+    licence: str = "not stated"
 
     @classmethod
-    def parse(cls, text: str) -> DataFile:
+    def parse(cls, text: str, licence: str = "not stated") -> DataFile:
         """``FILE`` or ``FILE:ROWS``; raises ConfigError when the file does not exist."""
         name, colon, rows = text.rpartition(":")
-        chosen = cls(Path(name), int(rows)) if colon and rows.isdigit() else cls(Path(text))
+        counted = bool(colon) and rows.isdigit()
+        chosen = cls(Path(name if counted else text), int(rows) if counted else None, licence)
         if not chosen.path.is_file():
             raise ConfigError(f"{chosen.path} does not exist; expected a JSONL file, plain or .gz")
         return chosen
@@ -47,6 +53,39 @@ class DataFile:
             return pairs
         return random.Random(seed).sample(pairs, self.rows)
 
+    def facts(self, rows: int) -> dict[str, Any]:
+        """Name, hash, rows read and licence, for the model's provenance."""
+        files = [facts_of(self.path, self.path.parent)]
+        return {"files": files, "rows": rows, "licence": self.licence}
+
+
+def prepared(
+    data: Sequence[DataFile], development: Sequence[DataFile], seed: int
+) -> tuple[list[LabelledPair], list[LabelledPair], dict[str, Any]]:
+    """Training pairs, development pairs (a tenth of the documents held out where no file is given)
+    and the facts about both. Raises ConfigError where either is empty.
+    """
+    read = [file.read(seed) for file in data]
+    read_development = [file.read(seed) for file in development]
+    pairs = [pair for rows in read for pair in rows]
+    held_out = [pair for rows in read_development for pair in rows]
+    if not development:
+        pairs, held_out = split_by_document(pairs, seed)
+    if not pairs or not held_out:
+        raise ConfigError(
+            "no pairs to train or to develop on: give files of document, statement, label"
+        )
+    facts = {
+        "data": [file.facts(len(rows)) for file, rows in zip(data, read, strict=True)],
+        "development_data": [
+            file.facts(len(rows)) for file, rows in zip(development, read_development, strict=True)
+        ]
+        or f"{len(held_out)} pairs held out by document",
+        "labels": Counter(pair.label for pair in pairs),
+        "sources": Counter(pair.source for pair in pairs),
+    }
+    return pairs, held_out, facts
+
 
 def train_judge(
     data: Sequence[DataFile],
@@ -54,6 +93,8 @@ def train_judge(
     config: TrainingConfig,
     out: Path,
     report: Report = lambda state: None,
+    *,
+    base_licence: str = "not stated",
 ) -> dict[str, float]:
     """Trains, exports to int8 ONNX and writes the model card; returns the development figures of
     what was exported.
@@ -63,30 +104,68 @@ def train_judge(
     training. Without development files a tenth of the documents is held out. An interrupted call
     continues when repeated.
     """
-    pairs = [pair for file in data for pair in file.read(config.seed)]
-    if development:
-        held_out = [pair for file in development for pair in file.read(config.seed)]
-    else:
-        pairs, held_out = split_by_document(pairs, config.seed)
-    if not pairs or not held_out:
-        raise ConfigError(
-            "no pairs to train or to develop on: give files of document, statement, label"
-        )
+    pairs, held_out, facts = prepared(data, development, config.seed)
     best = train(pairs, held_out, config, out, report)
     provenance = {
-        "base": _described(config.base),
-        "training": {**asdict(config), "pairs": len(pairs)},
-        "data": [_file_facts(file) for file in data],
-        "development_data": [_file_facts(file) for file in development] or "held out by document",
+        "base": described_base(config.base, base_licence),
+        "training": {**asdict(config), "base": _name(config.base), "pairs": len(pairs)},
+        **facts,
         "development_before_quantisation": best,
-        "labels": Counter(pair.label for pair in pairs),
-        "sources": Counter(pair.source for pair in pairs),
     }
-    figures = export(
-        out / "model", held_out, out, provenance=provenance, max_tokens=config.max_tokens
+    return _exported(out / "model", held_out, out, provenance, max_tokens=config.max_tokens)
+
+
+def train_recipe(
+    recipe: Recipe,
+    root: Path,
+    out: Path,
+    report: Report = lambda state: None,
+    *,
+    base: str | None = None,
+) -> dict[str, float]:
+    """Trains a recipe's stages one after the other and exports what the last one leaves.
+
+    ``root`` is the folder that the recipe's files are named from; ``base`` replaces its base.
+    ``out/stages`` holds a folder for each stage; a call that was interrupted continues in the stage
+    it was in. ``report`` gets ``stage`` (from 1), ``stages`` and ``name`` too.
+    """
+    held_out, development = source_pairs(recipe.development, root, recipe.seed)
+    most = min(recipe.development_rows, len(held_out))
+    small = random.Random(recipe.seed).sample(held_out, most)
+    start = base or recipe.base
+    model, stages = start, []
+    for number, stage in enumerate(recipe.stages, start=1):
+        about = {"stage": number, "stages": len(recipe.stages), "name": stage.name}
+        pairs, facts = stage_pairs(stage, root, recipe.seed)
+        config = stage.config(model, recipe.seed)
+        folder = out / "stages" / str(number)
+        figures = train(pairs, small, config, folder, _with(report, about))
+        settings = {k: v for k, v in asdict(config).items() if k != "base"}
+        stages.append(
+            {
+                "name": stage.name,
+                "pairs": len(pairs),
+                **settings,
+                "data": facts,
+                "development_before_quantisation": figures,
+            }
+        )
+        model = str(folder / "model")
+    provenance = {
+        "recipe": recipe.name,
+        "base": described_base(start, recipe.base_licence if base is None else "not stated"),
+        "seed": recipe.seed,
+        "stages": stages,
+        "development_data": development,
+    }
+    return _exported(
+        Path(model),
+        held_out,
+        out,
+        provenance,
+        max_tokens=recipe.max_tokens,
+        max_words=recipe.max_words,
     )
-    (out / "README.md").write_text(model_card(out), encoding="utf-8")
-    return figures
 
 
 def evaluate_judge(model: str | None, data: Sequence[DataFile]) -> dict[str, dict[str, float]]:
@@ -94,12 +173,12 @@ def evaluate_judge(model: str | None, data: Sequence[DataFile]) -> dict[str, dic
     pairs.
     """
     pairs = [pair for file in data for pair in file.read(0)]
-    judge = CrossEncoderJudge(model)
-    log_probability = np.zeros((len(pairs), len(LABELS)))
-    for i, pair in enumerate(pairs):
-        found = judge.probabilities([pair.document], [pair.statement])
-        support, oppose = float(found["support"][0, 0]), float(found["oppose"][0, 0])
-        log_probability[i] = np.log(np.clip([support, oppose, 1.0 - support - oppose], 1e-9, 1.0))
+    found = CrossEncoderJudge(model).pair_probabilities(
+        [pair.document for pair in pairs], [pair.statement for pair in pairs]
+    )
+    support, oppose = found["support"], found["oppose"]
+    classes = np.stack([support, oppose, 1.0 - support - oppose], axis=1)
+    log_probability = np.log(np.clip(classes, 1e-9, 1.0))
     result = {"all": evaluate(log_probability, [pair.label for pair in pairs])}
     for source, count in Counter(pair.source for pair in pairs).most_common():
         if count >= 50:
@@ -123,34 +202,37 @@ def split_by_document(
     )
 
 
-def model_card(folder: Path) -> str:
-    """The README of a judge's folder, from its ``judge.json``."""
-    stored = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
-    provenance: dict[str, Any] = stored["provenance"]
-    figures = provenance["development"]
-    rows = "\n".join(f"| {name} | {value:.3f} |" for name, value in figures.items())
-    return f"""# A judge for perspectives
-
-Reads a passage and a statement and gives the probabilities that the passage supports it, opposes
-it, or does neither. int8 ONNX, {(folder / "model.onnx").stat().st_size / 1e6:.0f} MB, made on
-{provenance["date"]}.
-
-| on the development pairs | |
-|---|---|
-{rows}
-
-P(support) >= {stored["threshold"]} counts as support (best F0.5 there),
-temperature {stored["temperature"]}. `judge.json` holds the data, the settings and the base model.
-"""
-
-
-def _file_facts(file: DataFile) -> dict[str, Any]:
-    digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
-    return {"file": file.path.name, "sha256": digest, "rows": file.rows or "all"}
-
-
-def _described(base: str) -> Any:
+def described_base(base: str, licence: str) -> dict[str, Any]:
+    """A base for the provenance: name, licence, hash of its weights where they are in a folder; for
+    a judge that was trained before, that judge's own provenance.
+    """
     stored = Path(base).parent / "judge.json"
-    if stored.is_file():  # a judge that was trained before: its history belongs to this one
-        return json.loads(stored.read_text(encoding="utf-8"))["provenance"]
+    if stored.is_file():
+        found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["provenance"]
+        return found
+    facts: dict[str, Any] = {"model": _name(base), "licence": licence}
+    for weights in sorted(Path(base).glob("*.safetensors")):
+        digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+        facts[f"{weights.name} sha256"] = digest
+    return facts
+
+
+def _exported(
+    model: Path,
+    development: Sequence[LabelledPair],
+    out: Path,
+    provenance: Mapping[str, Any],
+    **options: int,
+) -> dict[str, float]:
+    figures = export(model, development, out, provenance=provenance, **options)
+    (out / "README.md").write_text(model_card(out), encoding="utf-8")
+    return figures
+
+
+def _name(base: str) -> str:
+    """A folder goes by its last part: where it lay is nobody's business."""
     return Path(base).name if Path(base).exists() else base
+
+
+def _with(report: Report, about: Mapping[str, Any]) -> Report:
+    return lambda state: report({**state, **about})

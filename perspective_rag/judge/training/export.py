@@ -16,12 +16,15 @@ from perspective_rag.errors import MissingDependency
 from perspective_rag.judge.cross_encoder import JudgeSettings, settings_document
 from perspective_rag.judge.models import OnnxClassifier
 from perspective_rag.judge.training.data import LABELS, LabelledPair
+from perspective_rag.judge.training.loop import accepted_inputs
 from perspective_rag.judge.training.metrics import (
     best_temperature,
     best_threshold,
     evaluate,
     softmax,
+    strongest_windows,
 )
+from perspective_rag.judge.windows import windows
 
 
 def export(
@@ -31,31 +34,99 @@ def export(
     *,
     provenance: Mapping[str, Any],
     max_tokens: int = 192,
+    max_words: int = 140,
     quantize: bool = True,
 ) -> dict[str, float]:
     """Writes ``model`` (a transformers folder) to ``out`` and returns the exported model's
     development figures.
 
-    Temperature and threshold (best F0.5) are set on the development pairs with the
-    exported, quantised model itself, so that they fit what will run.
+    Temperature and threshold (best F0.5) are set on the development pairs with the exported,
+    quantised model itself, reading long documents in windows of ``max_words`` words as the judge
+    will, so that they fit what will run.
     """
+    out.mkdir(parents=True, exist_ok=True)
+    parameters = _to_onnx(model, out, quantize=quantize)
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copy(model / name, out / name)
+    settings, measured = calibrated(out, development, max_tokens=max_tokens, max_words=max_words)
+    dated = {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "parameters": parameters,
+        **measured,
+        **provenance,
+    }
+    text = settings_document(settings, dated)
+    (out / "judge.json").write_text(text, encoding="utf-8")
+    return dict(measured["development"])
+
+
+def calibrated(
+    folder: Path, development: Sequence[LabelledPair], *, max_tokens: int, max_words: int
+) -> tuple[JudgeSettings, dict[str, Any]]:
+    """Settings for an exported model, and its development figures with every threshold tried.
+
+    Nothing but the development pairs decides them.
+    """
+    classifier = OnnxClassifier(folder, max_tokens=max_tokens)
+    pieces = [
+        (row, piece)
+        for row, pair in enumerate(development)
+        for window in windows(pair.document, max_words)
+        for piece in classifier.pieces(window, [pair.statement])
+    ]
+    owners = np.array([row for row, _ in pieces])
+    documents = [piece for _, piece in pieces]
+    statements = [development[row].statement for row, _ in pieces]
+    logits = np.asarray(classifier.logits(documents, statements), dtype=np.float64)
+    truth = np.array([LABELS.index(pair.label) for pair in development])
+    temperature = best_temperature(logits, truth, owners)
+    probability = softmax(logits / temperature)
+    # Against the threshold stands what the judge returns, the strongest window as it is.
+    support = np.zeros(len(development))
+    np.maximum.at(support, owners, probability[:, 0])
+    thresholds = {
+        "best F0.5": round(best_threshold(support, truth == 0, 0.5), 4),
+        "best F1": round(best_threshold(support, truth == 0, 1.0), 4),
+    }
+    logs = np.log(strongest_windows(probability, owners))
+    settings = JudgeSettings(
+        threshold=thresholds["best F0.5"],
+        temperature=round(temperature, 4),
+        max_tokens=max_tokens,
+        max_words=max_words,
+    )
+    figures = evaluate(logs, [pair.label for pair in development])
+    return settings, {"development": figures, "thresholds": thresholds}
+
+
+def _to_onnx(model: Path, out: Path, *, quantize: bool) -> int:
+    """Writes ``out/model.onnx`` and returns how many parameters the model has."""
     try:
         import torch
         from onnxruntime.quantization import QuantType, quantize_dynamic
-        from transformers import AutoModelForSequenceClassification
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
     except ImportError as error:
         raise MissingDependency("judge", "exporting a judge to ONNX") from error
-    out.mkdir(parents=True, exist_ok=True)
+
     network = AutoModelForSequenceClassification.from_pretrained(
-        model, attn_implementation="eager"
+        model, attn_implementation="eager", dtype=torch.float32
     ).eval()
-    network.config.return_dict = False
-    names = ["input_ids", "attention_mask", "token_type_ids"]
-    sample = tuple(torch.ones((2, 16), dtype=torch.long) for _ in names)
+    # Models differ in the order of their arguments, so they are passed by name.
+    names = accepted_inputs(network, AutoTokenizer.from_pretrained(model))
+
+    class Logits(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, *inputs: Any) -> Any:
+            named = dict(zip(names, inputs, strict=True))
+            return self.network(**named, return_dict=False)[0]
+
     full = out / "model.fp32.onnx"
     torch.onnx.export(
-        network,
-        sample,
+        Logits().eval(),
+        tuple(torch.ones((2, 16), dtype=torch.long) for _ in names),
         str(full),
         input_names=names,
         output_names=["logits"],
@@ -73,25 +144,4 @@ def export(
         full.unlink()
     else:
         full.replace(out / "model.onnx")
-    for name in ("config.json", "tokenizer.json"):
-        shutil.copy(model / name, out / name)
-
-    classifier = OnnxClassifier(out, max_tokens=max_tokens)
-    logits = np.asarray(
-        classifier.logits([p.document for p in development], [p.statement for p in development]),
-        dtype=np.float64,
-    )
-    truth = np.array([LABELS.index(pair.label) for pair in development])
-    temperature = best_temperature(logits, truth)
-    threshold = best_threshold(softmax(logits / temperature)[:, 0], truth == 0)
-    figures = evaluate(logits / temperature, [pair.label for pair in development])
-    settings = JudgeSettings(
-        threshold=round(threshold, 4), temperature=round(temperature, 4), max_tokens=max_tokens
-    )
-    dated = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "development": figures,
-        **provenance,
-    }
-    (out / "judge.json").write_text(settings_document(settings, dated), encoding="utf-8")
-    return figures
+    return sum(parameter.numel() for parameter in network.parameters())

@@ -1,32 +1,34 @@
-"""Fine-tuning of a three-class cross-encoder: resumable, deterministic order, early stopping on a
-development set.
-"""
+"""Fine-tuning of a three-class cross-encoder: resumable, early stopping on a development set."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Sequence
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency
-from perspective_rag.judge.training.data import LABELS, Augmentation, LabelledPair, epoch_batches
+from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.judge.training.batches import epoch_batches
+from perspective_rag.judge.training.data import LABELS, Augmentation, LabelledPair
+from perspective_rag.judge.training.fit import Report, fingerprint_of, fit
 from perspective_rag.judge.training.metrics import Floats, evaluate
 
-Report = Callable[[dict[str, Any]], None]
+_LAYER = re.compile(r"\.layers?\.(\d+)\.")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """Everything that decides a training run; it is stored with the model.
 
-    ``learning_rate`` falls linearly to zero after ``warmup`` (share of all steps).
-    ``evaluate_every`` and ``checkpoint_every`` are seconds. ``max_tokens`` cuts the longer
-    of document and statement. The ``frozen_layers`` lowest layers keep their weights (faster).
+    ``learning_rate`` rises over the first ``warmup`` share of the steps and falls linearly to zero.
+    ``max_tokens`` cuts the longer of document and statement. The ``frozen_layers`` lowest layers
+    keep their weights (faster). The model is assessed every ``evaluate_every`` steps (0: at the
+    end only); after ``patience`` assessments without a better one training ends (0: never).
+    ``checkpoint_every`` is in seconds and has no influence on the result.
     """
 
     base: str
@@ -40,7 +42,8 @@ class TrainingConfig:
     frozen_layers: int = 0
     seed: int = 13
     checkpoint_every: float = 240.0
-    evaluate_every: float = 600.0
+    evaluate_every: int = 500
+    patience: int = 0
     augmentation: Augmentation = field(default_factory=Augmentation)
 
 
@@ -55,135 +58,118 @@ def train(
     development figures.
 
     A run that was interrupted continues from ``out/checkpoint.pt`` when called again with the same
-    configuration and data. ``report`` is called after each step with step, total, loss and seconds.
+    configuration and data, and a finished one returns at once. ``report`` is called after each
+    step with step, total, loss and seconds, and after each assessment with step, total and
+    development. Raises ConfigError when the base cannot be loaded.
     """
     try:
         import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
     except ImportError as error:
         raise MissingDependency("judge", "training a judge") from error
-
     torch.manual_seed(config.seed)
-    tokenizer = AutoTokenizer.from_pretrained(config.base)
-    model = AutoModelForSequenceClassification.from_pretrained(
-        config.base,
-        num_labels=len(LABELS),
-        id2label=dict(enumerate(LABELS)),
-        label2id={label: i for i, label in enumerate(LABELS)},
+    model, tokenizer = _load(config)
+    settings = {name: value for name, value in asdict(config).items() if name != "checkpoint_every"}
+    task = _CrossEncoding(model, tokenizer, pairs, development, config, out)
+    return fit(
+        model,
+        task,
+        config,
+        total=max(1, round(sum(1 for _ in task.batches(0)) * config.epochs)),
+        fingerprint=fingerprint_of(settings, pairs, development),
+        out=out,
+        report=report,
     )
+
+
+def _load(config: TrainingConfig) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(config.base)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            config.base,
+            num_labels=len(LABELS),
+            id2label=dict(enumerate(LABELS)),
+            label2id={label: i for i, label in enumerate(LABELS)},
+            ignore_mismatched_sizes=True,  # a head of other classes starts anew
+            dtype=torch.float32,
+        )
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"base {config.base!r} cannot be loaded as an encoder: expected a folder with a "
+            f"transformers model and its tokenizer, or a Hugging Face id ({error})"
+        ) from error
+    names = accepted_inputs(model, tokenizer)
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
     # Word vectors of a small data set drift for the words it holds and for no others: left as they
     # are.
     model.get_input_embeddings().weight.requires_grad_(False)
-    for number in range(config.frozen_layers):
-        for name, parameter in model.named_parameters():
-            if f".layer.{number}." in name:
-                parameter.requires_grad_(False)
     if config.frozen_layers:
         model.base_model.embeddings.requires_grad_(False)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model.to(device)
-    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    plain = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": decayed, "weight_decay": config.weight_decay},
-            {"params": plain, "weight_decay": 0.0},
-        ],
-        lr=config.learning_rate,
-    )
-    total = _total_steps(pairs, config)
-    warmup = max(1, int(total * config.warmup))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda step: min((step + 1) / warmup, max(0.0, (total - step) / max(1, total - warmup))),
-    )
-    loss_of = torch.nn.CrossEntropyLoss(label_smoothing=config.label_smoothing)
+        for name, parameter in model.named_parameters():
+            layer = _LAYER.search(name)
+            if layer and int(layer[1]) < config.frozen_layers:
+                parameter.requires_grad_(False)
+    return model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
 
-    out.mkdir(parents=True, exist_ok=True)
-    checkpoint = out / "checkpoint.pt"
-    fingerprint = json.dumps([asdict(config), len(pairs)], sort_keys=True)
-    step, best = 0, {"auc_support_rest": -1.0, "auc_support_oppose": -1.0}
-    if checkpoint.exists():
-        state = torch.load(checkpoint, map_location=device, weights_only=True)
-        if state["fingerprint"] == fingerprint:
-            model.load_state_dict(state["model"])
-            optimizer.load_state_dict(state["optimizer"])
-            schedule.load_state_dict(state["schedule"])
-            step, best = state["step"], state["best"]
 
-    def save() -> None:
-        partial = checkpoint.with_suffix(".partial")
-        torch.save(
-            {
-                "fingerprint": fingerprint,
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "schedule": schedule.state_dict(),
-                "step": step,
-                "best": best,
-            },
-            partial,
-        )
-        partial.replace(checkpoint)
+def accepted_inputs(model: Any, tokenizer: Any) -> list[str]:
+    """The tokenizer's outputs that the model reads: a tokenizer may give token types to a model
+    that has none, or only one of them.
+    """
+    known = set(inspect.signature(model.forward).parameters)
+    if getattr(model.config, "type_vocab_size", 2) < 2:
+        known.discard("token_type_ids")
+    return [name for name in tokenizer.model_input_names if name in known]
 
-    def assess() -> None:
-        nonlocal best
-        figures = evaluate(
-            predict(model, tokenizer, development, max_tokens=config.max_tokens),
-            [p.label for p in development],
-        )
-        if _merit(figures) > _merit(best):
-            best = figures
-            model.save_pretrained(out / "model")
-            tokenizer.save_pretrained(out / "model")
-        with (out / "log.jsonl").open("a", encoding="utf-8") as log:
-            log.write(json.dumps({"step": step, "total": total, **figures}) + "\n")
 
-    started = last_saved = last_assessed = time.monotonic()
-    position = 0
-    for epoch in range(int(np.ceil(config.epochs))):
-        for batch in epoch_batches(
-            pairs,
-            seed=config.seed,
+@dataclass(frozen=True, slots=True)
+class _CrossEncoding:
+    model: Any
+    tokenizer: Any
+    pairs: Sequence[LabelledPair]
+    development: Sequence[LabelledPair]
+    config: TrainingConfig
+    out: Path
+
+    def batches(self, epoch: int) -> Iterator[list[LabelledPair]]:
+        return epoch_batches(
+            self.pairs,
+            seed=self.config.seed,
             epoch=epoch,
-            tokens_per_batch=config.tokens_per_batch,
-            augmentation=config.augmentation,
-        ):
-            position += 1
-            if position <= step:
-                continue  # already seen before an interruption
-            if position > total:
-                break
-            model.train()
-            inputs = tokenizer(
-                [p.document for p in batch],
-                [p.statement for p in batch],
-                truncation="longest_first",
-                max_length=config.max_tokens,
-                padding=True,
-                return_tensors="pt",
-            ).to(device)
-            labels = torch.tensor([LABELS.index(p.label) for p in batch], device=device)
-            with torch.autocast(device, dtype=torch.bfloat16):
-                logits = model(**inputs).logits
-            loss = loss_of(logits.float(), labels)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            optimizer.zero_grad()
-            step = position
-            now = time.monotonic()
-            report({"step": step, "total": total, "loss": loss.item(), "seconds": now - started})
-            if now - last_saved > config.checkpoint_every:
-                save()
-                last_saved = now
-            if now - last_assessed > config.evaluate_every:
-                assess()
-                last_assessed = time.monotonic()
-    assess()
-    save()
-    return best
+            tokens_per_batch=self.config.tokens_per_batch,
+            augmentation=self.config.augmentation,
+        )
+
+    def losses(self, batch: Sequence[LabelledPair]) -> Iterable[Any]:
+        import torch
+
+        device = self.model.device
+        inputs = _encoded(self.tokenizer, batch, self.config.max_tokens).to(device)
+        smoothing = self.config.label_smoothing
+        target = torch.tensor([pair.target(smoothing) for pair in batch], device=device)
+        weight = torch.tensor([pair.weight for pair in batch], device=device)
+        with torch.autocast(device.type, dtype=torch.bfloat16):
+            logits = self.model(**inputs).logits
+        loss = torch.nn.functional.cross_entropy(logits.float(), target, reduction="none")
+        yield (weight * loss).mean()
+
+    def assess(self) -> dict[str, float]:
+        logits = predict(
+            self.model, self.tokenizer, self.development, max_tokens=self.config.max_tokens
+        )
+        return evaluate(logits, [pair.label for pair in self.development])
+
+    def merit(self, figures: dict[str, float]) -> float:
+        # A development set without one of the classes has no AUC for it: NaN, which must not win
+        # or lose.
+        aucs = [figures["auc_support_rest"], figures["auc_support_oppose"]]
+        return float(np.nan_to_num(aucs).sum())
+
+    def keep(self) -> None:
+        self.model.save_pretrained(self.out / "model")
+        self.tokenizer.save_pretrained(self.out / "model")
 
 
 def predict(
@@ -197,37 +183,23 @@ def predict(
         range(len(pairs)), key=lambda i: len(pairs[i].document) + len(pairs[i].statement)
     )
     logits = np.zeros((len(pairs), len(LABELS)))
-    device = next(model.parameters()).device
-    with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
+    with torch.no_grad(), torch.autocast(model.device.type, dtype=torch.bfloat16):
         for start in range(0, len(order), batch):
             rows = order[start : start + batch]
-            inputs = tokenizer(
-                [pairs[i].document for i in rows],
-                [pairs[i].statement for i in rows],
-                truncation="longest_first",
-                max_length=max_tokens,
-                padding=True,
-                return_tensors="pt",
-            ).to(device)
+            inputs = _encoded(tokenizer, [pairs[i] for i in rows], max_tokens).to(model.device)
             logits[rows] = model(**inputs).logits.float().cpu().numpy()
     return logits
 
 
-def _total_steps(pairs: Sequence[LabelledPair], config: TrainingConfig) -> int:
-    per_epoch = sum(
-        1
-        for _ in epoch_batches(
-            pairs,
-            seed=config.seed,
-            epoch=0,
-            tokens_per_batch=config.tokens_per_batch,
-            augmentation=config.augmentation,
-        )
+def _encoded(tokenizer: Any, pairs: Sequence[LabelledPair], max_tokens: int) -> Any:
+    """Document and statement in one sequence; which inputs there are (token types or none) is the
+    tokenizer's to say.
+    """
+    return tokenizer(
+        [pair.document for pair in pairs],
+        [pair.statement for pair in pairs],
+        truncation="longest_first",
+        max_length=max_tokens,
+        padding=True,
+        return_tensors="pt",
     )
-    return max(1, round(per_epoch * config.epochs))
-
-
-def _merit(figures: dict[str, float]) -> float:
-    # A development set without one of the classes has no AUC for it: NaN, which must not win or
-    # lose.
-    return float(np.nan_to_num([figures["auc_support_rest"], figures["auc_support_oppose"]]).sum())

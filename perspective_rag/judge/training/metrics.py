@@ -50,24 +50,52 @@ def expected_calibration_error(
     return float(sum(gaps) / max(len(probability), 1))
 
 
-def best_temperature(logits: Floats, labels: NDArray[np.int64]) -> float:
-    """The divisor of the logits that minimises the log loss (temperature scaling)."""
-    grid = np.geomspace(0.3, 5.0, 120)
+def best_temperature(
+    logits: Floats, labels: NDArray[np.int64], owners: NDArray[np.int64] | None = None
+) -> float:
+    """The divisor of the logits that minimises the log loss (temperature scaling, Guo et al. 2017).
+
+    With ``owners`` the logits are those of windows, and the loss is that of their texts.
+    """
+    if owners is None:
+        owners = np.arange(len(labels))
     rows = np.arange(len(labels))
-    losses = [-np.log(softmax(logits / t)[rows, labels] + 1e-12).mean() for t in grid]
-    return float(grid[int(np.argmin(losses))])
+
+    def loss(temperature: float) -> float:
+        probability = strongest_windows(softmax(logits / temperature), owners)
+        return float(-np.log(probability[rows, labels] + 1e-12).mean())
+
+    grid = np.geomspace(0.3, 5.0, 120)
+    return float(min(grid, key=loss))
 
 
-def best_threshold(score: Floats, positive: NDArray[np.bool_]) -> float:
-    """The threshold on a score with the best F0.5: precision counts twice as much as recall.
+def strongest_windows(probability: Floats, owners: NDArray[np.int64]) -> Floats:
+    """Probabilities of texts from those of their windows, as a judge reads them.
 
-    A passage that is shown as proof should be one; what is passed over costs another search.
+    ``probability`` has shape (n_windows, 3); ``owners`` says whose window each is. Support and
+    oppose are those of the window where they are strongest, neutral is what they leave, and the
+    rows of the (n_texts, 3) result sum to 1.
+    """
+    result = np.zeros((int(owners.max()) + 1, len(LABELS)))
+    np.maximum.at(result, owners, probability)
+    result[:, 2] = np.maximum(1.0 - result[:, 0] - result[:, 1], 1e-9)
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
+
+
+def best_threshold(score: Floats, positive: NDArray[np.bool_], beta: float = 0.5) -> float:
+    """The threshold on a score with the best F-beta: with 0.5 precision counts twice as much as
+    recall, with 1.0 as much.
+
+    A passage that is shown as proof should be one; what is passed over costs another search. Equal
+    scores are taken together, for no threshold parts them.
     """
     order = np.argsort(-score, kind="stable")
+    ranked = score[order]
     hits = np.cumsum(positive[order])
     predicted = np.arange(1, len(order) + 1)
-    value = 1.25 * hits / (0.25 * int(positive.sum()) + predicted)
-    return float(score[order][int(np.argmax(value))])
+    value = (1 + beta**2) * hits / (beta**2 * int(positive.sum()) + predicted)
+    last_of_equals = np.append(ranked[1:] < ranked[:-1], True)
+    return float(ranked[int(np.argmax(np.where(last_of_equals, value, -1.0)))])
 
 
 def f1(predicted: NDArray[np.bool_], positive: NDArray[np.bool_]) -> float:
