@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,32 +36,6 @@ TRUTH = {(i, "support"): 0.9 for i in "abcd"} | {("e", "oppose"): 0.9}
 
 def no_pause():
     """What the fakes below do before they answer, unless a test gives them something else."""
-
-
-class Heart:
-    """Beats while the event loop is free; ``pause`` waits for a beat, as slow work would.
-
-    Work that runs in the event loop itself holds up the beat it waits for, and fails.
-    """
-
-    def __init__(self):
-        self.beats = 0
-        self.pauses = []
-
-    async def beat(self):
-        while True:
-            await asyncio.sleep(0.001)
-            self.beats += 1
-
-    def pause(self, name):
-        def wait():
-            seen, patience = self.beats, time.monotonic() + 5.0
-            while self.beats < seen + 2:
-                assert time.monotonic() < patience, f"{name} ran in the event loop"
-                time.sleep(0.001)
-            self.pauses.append(name)
-
-        return wait
 
 
 class HashEmbedding(BaseEmbedding):
@@ -193,15 +165,6 @@ def zoo():
         RecordingVectorStore=RecordingVectorStore,
         WordRetriever=WordRetriever,
     )
-
-
-@pytest.fixture
-async def heart():
-    """A heart that beats in the event loop of the test."""
-    heart = Heart()
-    beating = asyncio.create_task(heart.beat())
-    yield heart
-    beating.cancel()
 
 
 @pytest.fixture

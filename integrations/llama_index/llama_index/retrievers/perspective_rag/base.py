@@ -87,8 +87,13 @@ class PerspectiveRetriever(BaseRetriever):
         self._expander = expander
         self._perspectives = perspectives
         self._gate = gate or Gate()
-        self._pipeline(QueryBundle(""))  # what these parts can never do is said now
+        _ = self.pipeline  # what these parts can never do is said now
         super().__init__(callback_manager or self._store.plain.callback_manager)
+
+    @property
+    def pipeline(self) -> PerspectivePipeline:
+        """The pipeline that answers; its steps can be run alone."""
+        return self._pipeline(QueryBundle(""))
 
     def report(
         self,
