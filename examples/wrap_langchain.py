@@ -1,7 +1,7 @@
 """A LangChain chain before and after: same store, prompt and model, another retriever.
 
 python examples/wrap_langchain.py
-python examples/wrap_langchain.py "Should zoos be closed?"
+python examples/wrap_langchain.py "Would city centres be better without cars?"
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def read(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DEBATES / name).read_text("utf-8").splitlines()]
 
 
-def main(question: str = "Should social media be banned for children?", **options: Any) -> int:
+def main(question: str = "Do zoos harm animals?", k: int = 3, **options: Any) -> int:
     """Prints what both chains found and answered; ``options`` are for the wrapped retriever."""
     store = InMemoryVectorStore(LocalEmbeddings())
     passages = read("passages.jsonl")
     store.add_documents([Document(p["text"], id=p["id"], metadata=p) for p in passages])
-    before = chain(store.as_retriever(search_kwargs={"k": 5})).invoke(question)
-    after = chain(PerspectiveRetriever.wrap(store, k=5, **options)).invoke(question)
+    before = chain(store.as_retriever(search_kwargs={"k": k})).invoke(question)
+    after = chain(PerspectiveRetriever.wrap(store, k=k, **options)).invoke(question)
 
     # The sides are the corpus writer's labels: no retriever and no judge has seen them.
     sides = {label["passage"]: ", ".join(label["supports"]) for label in read("labels.jsonl")}

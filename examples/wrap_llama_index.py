@@ -1,7 +1,7 @@
 """LlamaIndex before and after: the same index, asked plainly and through PerspectiveRetriever.
 
 python examples/wrap_llama_index.py
-python examples/wrap_llama_index.py "Should zoos be closed?"
+python examples/wrap_llama_index.py "Would city centres be better without cars?"
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from llama_index.retrievers.perspective_rag import PerspectivePostprocessor, Per
 from perspective_rag import OnnxMiniLM, Perspective, RetrievalResult
 
 PASSAGES = Path(__file__).parent / "debates" / "passages.jsonl"
+K = 3
 
 
 class LocalEmbedding(BaseEmbedding):
@@ -46,7 +47,16 @@ class LocalEmbedding(BaseEmbedding):
 def build_index() -> VectorStoreIndex:
     """The sample debates in LlamaIndex's own in-memory store."""
     rows = map(json.loads, PASSAGES.read_text(encoding="utf-8").splitlines())
-    nodes = [TextNode(id_=r["id"], text=r["text"], metadata={"title": r["title"]}) for r in rows]
+    nodes = [
+        # Titles are for readers: they are not embedded.
+        TextNode(
+            id_=row["id"],
+            text=row["text"],
+            metadata={"title": row["title"]},
+            excluded_embed_metadata_keys=["title"],
+        )
+        for row in rows
+    ]
     return VectorStoreIndex(nodes, embed_model=LocalEmbedding())
 
 
@@ -68,14 +78,14 @@ def neutral(result: RetrievalResult) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints what both retrievers find for each side of a question."""
     given = sys.argv[1:] if arguments is None else arguments
-    question = given[0] if given else "Should social media be banned for children?"
+    question = given[0] if given else "Do zoos harm animals?"
     console = Console()
     with console.status("embedding the sample debates"):
         index = build_index()
-    nodes = index.as_retriever(similarity_top_k=5).retrieve(question)
-    # Judged like the other five, so that the two columns can be compared.
-    before = PerspectivePostprocessor(k=5).report(nodes, question)
-    after = PerspectiveRetriever(index, k=5).report(question)
+    nodes = index.as_retriever(similarity_top_k=K).retrieve(question)
+    # Judged like the others, so that the two columns can be compared.
+    before = PerspectivePostprocessor(k=K).report(nodes, question)
+    after = PerspectiveRetriever(index, k=K).report(question)
 
     table = Table("", "as_retriever()", "PerspectiveRetriever", title=question, show_lines=True)
     for side in after.perspectives:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.corpus import Corpus as Corpus
+    from perspective_rag.dedup import passage_key as passage_key
     from perspective_rag.errors import CapabilityError as CapabilityError
     from perspective_rag.errors import ConfigError as ConfigError
     from perspective_rag.errors import CorpusError as CorpusError
@@ -81,6 +82,7 @@ _HOMES = {
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "corpus": ["CachedEmbedder", "Corpus"],
+    "dedup": ["passage_key"],
     "errors": [
         "CapabilityError",
         "ConfigError",

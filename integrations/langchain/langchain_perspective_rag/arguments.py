@@ -71,7 +71,7 @@ def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor |
 
 def judge_of(judge: AnyJudge | None) -> Judge | None:
     """The given judge, or for "default" the one that comes with perspective_rag."""
-    return _default_judge() if judge == "default" else judge
+    return _default_judge() if isinstance(judge, str) else judge
 
 
 def _default_judge() -> Judge:

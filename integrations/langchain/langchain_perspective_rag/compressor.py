@@ -19,8 +19,8 @@ from langchain_perspective_rag.arguments import (
     split_options,
 )
 from langchain_perspective_rag.documents import documents_of, passage_of
-from langchain_perspective_rag.tracing import children_of
-from perspective_rag import Gate, Hit, PerspectivePipeline, PipelineOptions
+from langchain_perspective_rag.tracing import TracedJudge, children_of
+from perspective_rag import Gate, Hit, Perspective, PerspectivePipeline, PipelineOptions
 from perspective_rag.protocols import Extractor
 from perspective_rag.types import Vector
 
@@ -45,6 +45,8 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     """Finds the perspectives of a question; by default with ``llm`` where given, else by rules."""
     llm: AnyLLM | None = None
     """A chat model or LLM that writes the perspectives; rules take over when it fails."""
+    perspectives: Sequence[Perspective | str] | None = None
+    """The sides of every question, where they are known beforehand."""
     k: int = 5
     """Documents kept."""
     gate: Gate = Field(default_factory=Gate, repr=False)
@@ -65,7 +67,8 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         if not documents:
             return []
         with children_of(callbacks):
-            return documents_of(self._pipeline(documents).retrieve(query))
+            result = self._pipeline(documents).retrieve(query, perspectives=self.perspectives)
+        return documents_of(result)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
@@ -74,13 +77,17 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         if not documents:
             return []
         with children_of(callbacks):
-            return documents_of(await self._pipeline(documents).aretrieve(query))
+            result = await self._pipeline(documents).aretrieve(
+                query, perspectives=self.perspectives
+            )
+        return documents_of(result)
 
     def _pipeline(self, documents: Sequence[Document]) -> PerspectivePipeline:
+        judge = judge_of(self.judge)
         return PerspectivePipeline(
             _Given(documents),
             embedder=embedder_of(self.embeddings),
-            judge=judge_of(self.judge),
+            judge=None if judge is None else TracedJudge(judge),
             extractor=extractor_of(self.extractor, self.llm),
             gate=self.gate,
             # The question alone finds all that there is, and searching again would find no more.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from langchain_core.documents import Document
 
-from perspective_rag import Candidate, Passage, RetrievalResult
-from perspective_rag.dedup import passage_key
+from perspective_rag import Candidate, Passage, RetrievalResult, passage_key
 
 SCORE_KEY = "relevance_score"
 REPORT_KEY = "perspective_rag"
@@ -29,14 +30,15 @@ def documents_of(result: RetrievalResult) -> list[Document]:
 
     ``metadata["relevance_score"]`` is the final score, higher is better.
     ``metadata["perspective_rag"]`` holds ``scores`` (of every stage), ``support`` (perspective id
-    to probability), ``supports`` (the ids of the perspectives that count as supported) and
-    ``found_by`` (the queries that found it).
+    to probability), ``supports`` (the ids of the perspectives that count as supported),
+    ``perspectives`` (their texts) and ``found_by`` (the queries that found it).
     """
     threshold = result.coverage.threshold if result.coverage else None
-    return [_annotated(candidate, threshold) for candidate in result.candidates]
+    texts = {perspective.id: perspective.text for perspective in result.perspectives}
+    return [_annotated(candidate, threshold, texts) for candidate in result.candidates]
 
 
-def _annotated(candidate: Candidate, threshold: float | None) -> Document:
+def _annotated(candidate: Candidate, threshold: float | None, texts: Mapping[str, str]) -> Document:
     document: Document = candidate.passage.source.model_copy(deep=True)
     supports = [
         perspective
@@ -48,6 +50,7 @@ def _annotated(candidate: Candidate, threshold: float | None) -> Document:
         "scores": dict(candidate.scores),
         "support": dict(candidate.support),
         "supports": supports,
+        "perspectives": [texts[perspective] for perspective in supports],
         "found_by": list(candidate.found_by),
     }
     return document

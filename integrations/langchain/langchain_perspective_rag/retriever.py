@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +15,12 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
+from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.arguments import (
     AnyEmbeddings,
     AnyJudge,
@@ -30,7 +33,8 @@ from langchain_perspective_rag.arguments import (
 )
 from langchain_perspective_rag.documents import documents_of
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
-from langchain_perspective_rag.tracing import children_of
+from langchain_perspective_rag.tool import search_tool
+from langchain_perspective_rag.tracing import TracedJudge, children_of
 from perspective_rag import (
     CapabilityError,
     ConfigError,
@@ -57,13 +61,14 @@ class PerspectiveRetriever(BaseRetriever):
         documents = retriever.invoke("Should social media be banned for children?")
 
     Give it a ``vectorstore``, or a ``retriever`` to search by text. Every option of
-    ``perspective_rag.PipelineOptions`` (and LangChain's ``lambda_mult``, in the same direction) is
-    an argument of the constructor and, by the same name, of ``invoke``, ``ainvoke``, ``batch`` and
-    ``stream``, which take ``perspectives`` and ``filter`` too. An unknown argument raises
-    ConfigError and suggests the right name.
+    ``perspective_rag.PipelineOptions`` (and LangChain's ``lambda_mult``, in the same direction),
+    ``perspectives`` and ``filter`` are arguments of the constructor and, by the same names and
+    before those, of ``invoke``, ``ainvoke``, ``batch`` and ``stream``. An unknown argument raises
+    ConfigError and suggests the right name. Where only text can be searched, a warning says once
+    what that rules out.
 
     Documents come back as copies with their scores (see ``documents_of``); ``retrieve`` gives the
-    whole report. In a trace, searches and model calls are children tagged
+    whole report. In a trace, searches, model calls and judgements are children tagged
     ``perspective_rag:<stage>``, and the report is a custom event named "perspective_rag".
     """
 
@@ -83,8 +88,14 @@ class PerspectiveRetriever(BaseRetriever):
     """Writes the queries for the perspectives; by default the perspectives' own statements."""
     llm: AnyLLM | None = None
     """A chat model or LLM that writes the perspectives; rules take over when it fails."""
+    perspectives: Sequence[Perspective | str] | None = None
+    """The sides of every question, where they are known beforehand."""
+    filter: Any = None
+    """The store's own filter, handed on with every search."""
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Further arguments of every search."""
+    adapter: StoreAdapter | None = None
+    """How to treat a kind of store that is not known here; by default the one for its class."""
     filter_keyword: str | None = None
     """The store's name for a filter, where it cannot be seen from its signature."""
     k: int = 5
@@ -104,7 +115,10 @@ class PerspectiveRetriever(BaseRetriever):
             rest[name] = getattr(options, name)
         rest["options"] = options
         super().__init__(**rest)
-        _ = self.pipeline  # raises here, not at the first question
+        pipeline = self._pipeline_for(self.filter, {})  # raises here, not at the first question
+        if not pipeline.store.takes_vector:
+            # Repeated warnings of one text and place are shown once.
+            warnings.warn(self._text_only(pipeline), stacklevel=1)
 
     @classmethod
     def wrap(cls, source: VectorStore | Runnable[str, list[Document]], **given: Any) -> Self:
@@ -131,10 +145,11 @@ class PerspectiveRetriever(BaseRetriever):
         options = self.options.override(
             k=self.k, fetch_k=self.fetch_k, relevance_weight=self.relevance_weight
         )
+        judge = judge_of(self.judge)
         return PerspectivePipeline(
             self._store(),
             embedder=embedder_of(self._embeddings()),
-            judge=judge_of(self.judge),
+            judge=None if judge is None else TracedJudge(judge),
             extractor=extractor_of(self.extractor, self.llm),
             expander=self.expander,
             gate=self.gate,
@@ -150,8 +165,8 @@ class PerspectiveRetriever(BaseRetriever):
         **options: Any,
     ) -> RetrievalResult:
         """Passages, coverage and trace; ``passage.source`` is the document as the store gave it."""
-        pipeline = self._pipeline_for(filter, options)
-        return pipeline.retrieve(question, perspectives=perspectives, filter=filter, **options)
+        given = self._given(perspectives, filter)
+        return self._pipeline_for(given["filter"], options).retrieve(question, **given, **options)
 
     async def aretrieve(
         self,
@@ -162,10 +177,26 @@ class PerspectiveRetriever(BaseRetriever):
         **options: Any,
     ) -> RetrievalResult:
         """The same as ``retrieve``, without blocking the event loop."""
-        pipeline = self._pipeline_for(filter, options)
-        return await pipeline.aretrieve(
-            question, perspectives=perspectives, filter=filter, **options
-        )
+        given = self._given(perspectives, filter)
+        pipeline = self._pipeline_for(given["filter"], options)
+        return await pipeline.aretrieve(question, **given, **options)
+
+    def as_tool(
+        self,
+        args_schema: type[BaseModel] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arg_types: dict[str, type] | None = None,
+    ) -> BaseTool:
+        """A tool that takes ``query`` and, if the model likes, ``perspectives``.
+
+        Its message says which perspectives each passage supports; the documents are its artifact.
+        With ``args_schema`` or ``arg_types`` it is what LangChain makes of any runnable.
+        """
+        if args_schema is None and arg_types is None:
+            return search_tool(self, name=name, description=description)
+        return super().as_tool(args_schema, name=name, description=description, arg_types=arg_types)
 
     def _get_relevant_documents(
         self,
@@ -179,7 +210,7 @@ class PerspectiveRetriever(BaseRetriever):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _given(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
+        options = _named(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
         with children_of(run_manager.get_child()):
             result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
         config = RunnableConfig(callbacks=run_manager.get_child())
@@ -198,7 +229,7 @@ class PerspectiveRetriever(BaseRetriever):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _given(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
+        options = _named(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
         with children_of(run_manager.get_child()):
             result = await self.aretrieve(
                 query, perspectives=perspectives, filter=filter, **options
@@ -219,6 +250,23 @@ class PerspectiveRetriever(BaseRetriever):
             params["ls_embedding_provider"] = type(embeddings).__name__
         return params
 
+    def _given(
+        self, perspectives: Sequence[Perspective | str] | None, filter: Any
+    ) -> dict[str, Any]:
+        return {
+            "perspectives": self.perspectives if perspectives is None else perspectives,
+            "filter": self.filter if filter is None else filter,
+        }
+
+    def _text_only(self, pipeline: PerspectivePipeline) -> str:
+        source = type(self.retriever or self.vectorstore).__name__
+        lacking = ["projection"]
+        if pipeline.embedder is None:
+            lacking.append("relevance_weight below 1 (without embeddings=)")
+        if not getattr(pipeline.store, "takes_filter", True):
+            lacking.append("filter")
+        return f"{source} is searched by text only, which rules out: {', '.join(lacking)}"
+
     def _pipeline_for(self, filter: Any, options: dict[str, Any]) -> PerspectivePipeline:
         check_names(options, _CALL_NAMES)
         pipeline = self.pipeline
@@ -233,6 +281,7 @@ class PerspectiveRetriever(BaseRetriever):
         if self.vectorstore is not None and self.retriever is None:
             store = LangChainStore(
                 self.vectorstore,
+                adapter=self.adapter,
                 filter_keyword=self.filter_keyword,
                 search_kwargs=self.search_kwargs,
             )
@@ -252,7 +301,7 @@ class PerspectiveRetriever(BaseRetriever):
         return self.vectorstore.embeddings
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _named(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, ensure_config
+
+from perspective_rag import Passage, Perspective
+from perspective_rag.flow import Call, Flow, Step
+from perspective_rag.protocols import Judge
+from perspective_rag.types import Matrix
 
 # A context variable reaches the worker threads and tasks in which a request makes its calls,
 # and keeps concurrent requests on one retriever apart.
@@ -58,3 +66,62 @@ async def atraced_search(
         raise
     await run.on_retriever_end(documents)
     return documents
+
+
+@dataclass(frozen=True, slots=True)
+class TracedJudge:
+    """A judge whose batches are runs of their own in the trace.
+
+    What it asks of a LangChain model is a run already and stays as it is.
+    """
+
+    judge_itself: Judge
+
+    @property
+    def name(self) -> str:
+        """The judge's own."""
+        return self.judge_itself.name
+
+    @property
+    def threshold(self) -> float:
+        """The judge's own."""
+        return self.judge_itself.threshold
+
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """The judge's own answer, shape (n_passages, n_perspectives)."""
+        inputs = {
+            "perspectives": [perspective.text for perspective in perspectives],
+            "passages": [passage.id for passage in passages],
+        }
+        flow = self.judge_itself.judge(perspectives, passages)
+        replies: Any = None
+        try:
+            while True:
+                replies = yield [self._traced(step, inputs) for step in flow.send(replies)]
+        except StopIteration as stop:
+            support: Matrix = stop.value
+            return support
+        finally:
+            flow.close()
+
+    def _traced(self, step: Step, inputs: dict[str, Any]) -> Step:
+        if not isinstance(step, Call) or step.afunction is not None:
+            return step
+        return replace(step, function=partial(_judged, self.name, inputs, step.function))
+
+
+def _judged(
+    name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    config = ensure_config(child_config("judge"))
+    manager = CallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
+    run = manager.on_chain_start(None, inputs, name=name)
+    try:
+        support = function(*args, **kwargs)
+    except Exception as error:
+        run.on_chain_error(error)
+        raise
+    run.on_chain_end({"output": support})
+    return support

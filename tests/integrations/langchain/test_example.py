@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
@@ -17,7 +16,6 @@ pytest.importorskip("rich")
 from perspective_rag.testing import TableJudge
 
 ROOT = Path(__file__).parents[3]
-JUDGE = ROOT / "perspective_rag" / "judge" / "default" / "judge.json"
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +31,15 @@ def example():
 
 @pytest.fixture
 def truth(example):
-    """A judge that has read the labels of the first question."""
-    sides = {"ban": "support", "allow": "oppose"}
+    """A judge that has read the labels of the zoo passages."""
+    sides = {"close": "support", "keep": "oppose"}
     table = {
         (label["passage"], sides[side]): 1.0
         for label in example.read("labels.jsonl")
         for side in label["supports"]
-        if label["question"] == "social-media"
+        if label["question"] == "zoos"
     }
     return TableJudge(table)
-
-
-def columns(text):
-    rows = [line.strip("│").split("│") for line in text.splitlines() if line.startswith("│")]
-    return ["\n".join(cells).replace("  ", "") for cells in zip(*rows, strict=True)]
 
 
 @pytest.fixture(autouse=True)
@@ -54,23 +47,37 @@ def wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def test_the_wrapped_chain_shows_both_sides(example, truth, capsys):
-    assert example.main(judge=truth) == 0
+def shown(example, capsys, *question, **options):
+    """For each chain, the sides of its documents and its answer."""
+    assert example.main(*question, **options) == 0
     out = capsys.readouterr().out
-    assert "Should social media be banned for children?" in out
-    before, after = columns(out)
-    assert "ban " in before
-    assert before.count("allow ") <= after.count("allow ")
-    assert "ban " in after
-    assert "allow " in after
+    assert (question[0] if question else "Do zoos harm animals?") in out
+    rows = [line.strip("│").split("│") for line in out.splitlines() if line.startswith("│")]
+    border = next(i for i, line in enumerate(out.splitlines()) if line.startswith("├"))
+    first = next(i for i, line in enumerate(out.splitlines()) if line.startswith("│"))
+    listed, answered = rows[: border - first], rows[border - first :]
+    sides = [[row[i].split()[0] for row in listed] for i in (0, 1)]
+    answers = [" ".join(row[i].strip() for row in answered) for i in (0, 1)]
+    return (sides[0], answers[0]), (sides[1], answers[1])
 
 
-def test_another_question_and_the_packaged_judge(example, capsys):
-    if not JUDGE.is_file():
-        pytest.skip("no judge is packaged yet")
-    assert example.main("Should zoos be closed?") == 0
-    out = capsys.readouterr().out
-    assert "Should zoos be closed?" in out
-    if json.loads(JUDGE.read_text())["provenance"].get("base") == "provisional":
-        pytest.skip("the packaged judge is a stand-in")
-    assert "keep " in columns(out)[1]
+@pytest.mark.parametrize("packaged", [False, True], ids=["truth", "packaged judge"])
+def test_plain_search_misses_a_side_and_the_wrapped_chain_shows_it(
+    example, truth, capsys, packaged
+):
+    (before, plain), (after, wrapped) = shown(
+        example, capsys, **({} if packaged else {"judge": truth})
+    )
+    assert before == ["close"] * 3
+    assert sorted(set(after)) == ["close", "keep"]
+    assert len(after) == 3
+    assert plain != wrapped
+
+
+def test_another_question(example, capsys):
+    (before, plain), (after, wrapped) = shown(
+        example, capsys, "Would city centres be better without cars?"
+    )
+    assert set(before) == {"ban"}
+    assert set(after) == {"ban", "allow"}
+    assert plain != wrapped

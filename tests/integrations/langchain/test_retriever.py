@@ -357,7 +357,7 @@ def test_an_empty_store_gives_nothing(embeddings, judge, debate):
 def test_the_default_judge_is_made_once(store):
     first = PerspectiveRetriever.wrap(store).pipeline.judge
     second = PerspectiveRetriever.wrap(store).pipeline.judge
-    assert first is second
+    assert first.judge_itself is second.judge_itself
     assert PerspectiveRetriever.wrap(store, judge=None).pipeline.judge is None
 
 
