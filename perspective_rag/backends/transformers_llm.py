@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class TransformersLLM:
         """The model and its adapter."""
         return "+".join(filter(None, ["transformers:" + self.model, self.adapter]))
 
-    @property
+    @cached_property
     def revision(self) -> str:
         """Identifies the weights: the hub's revision, or the files of a folder."""
         folders = [Path(each) for each in (self.model, self.adapter) if each]

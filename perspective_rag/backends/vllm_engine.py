@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class VLLMEngine:
         """The model and its adapter."""
         return "+".join(filter(None, ["vllm:" + self.model, self.adapter]))
 
-    @property
+    @cached_property
     def revision(self) -> str:
         """Identifies the weights and the engine's options."""
         folders = [Path(each) for each in (self.model, self.adapter) if each]

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -103,7 +104,7 @@ class CrossEncoderJudge:
         self._classifier = classifier
         self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def revision(self) -> str:
         """Identifies the model's files and settings: equal revisions judge alike."""
         files = fingerprint(self._folder) if self._folder.exists() else self._hub_revision
@@ -176,7 +177,8 @@ class CrossEncoderJudge:
         result: dict[str, Vector] = {}
         for stance, column in probability.items():
             strongest = np.zeros(len(texts))
-            np.maximum.at(strongest, owners, column)  # NaN stays NaN
+            with np.errstate(invalid="ignore"):
+                np.maximum.at(strongest, owners, column)  # NaN stays NaN
             result[stance] = strongest
         return result
 
