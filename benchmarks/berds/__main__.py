@@ -1,0 +1,301 @@
+"""Reproduces BERDS, with any retriever, corpus and judge.
+
+python -m benchmarks.berds --questions data/berds_dev --corpus data/debate_corpus --limit 20
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from benchmarks.berds import report
+from benchmarks.berds.approaches import APPROACHES
+from benchmarks.berds.estimate import estimate
+from benchmarks.berds.expanding import expansions_by
+from benchmarks.berds.figures import draw
+from benchmarks.berds.judges import load_judge, load_llm
+from benchmarks.berds.loading import MINILM, NAMES, UAE, Loader
+from benchmarks.berds.questions import (
+    HUB,
+    SPLITS,
+    Question,
+    fingerprint,
+    held_out,
+    hub_questions,
+    limited,
+    read_questions,
+)
+from benchmarks.berds.retrievers import PerQuestion
+from benchmarks.berds.run import BerdsConfig, Models, config_dict, run_berds, same_model
+from benchmarks.berds.stances import Stances
+from benchmarks.berds.web import web_retriever
+from benchmarks.core import results
+from benchmarks.core.arguments import whole
+from benchmarks.core.table import wide_console
+from perspective_rag import ConfigError, PerspectiveRAGError
+
+INTERRUPTED = 130
+TUNING_SHARE = 0.25
+FIGURES = results.CHECKOUT / "docs" / "figures"
+
+
+def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
+    """Runs the benchmark; the exit status is 0, 2 for what could not be done (with --strict any
+    degradation), and 130 after Ctrl-C, from where the same command goes on.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(given)
+    console = console or wide_console()
+    try:
+        _run(options, given, console)
+    except PerspectiveRAGError as error:
+        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
+        return 2
+    except KeyboardInterrupt:
+        console.print("Interrupted. The same command goes on from here.")
+        return INTERRUPTED
+    return 0
+
+
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> None:
+    started = time.perf_counter()
+    folder = options.cache / "berds"
+    config = BerdsConfig(
+        approaches=tuple(dict.fromkeys(options.approach or APPROACHES)),
+        depth=options.depth,
+        mmr_weight=options.mmr_weight,
+        sycophancy=not options.no_sycophancy,
+        as_published=options.as_published,
+        allow_same_judge=options.force_same_judge,
+        strict=options.strict,
+        seed=options.seed,
+    )
+    questions, tuning = _questions(options, config)
+    with _progress(console) as progress:
+        ticker = _Ticker(progress)
+        ticker("reading the corpus", 1)
+        loader = Loader(
+            options.corpus or "",
+            folder,
+            streamed=options.streamed,
+            web=_web(options, folder),
+            on_query=lambda: ticker("searching", 1),
+        )
+        models, identities = _models(options, config, loader, (*questions, *tuning), folder)
+        names = list(dict.fromkeys(options.retriever or ["bm25"]))
+        retrievers = [loader.retriever(name) for name in names]
+        plan = estimate(questions, tuning, len(retrievers), models, config)
+        progress.console.print(
+            f"{len(questions)} questions, {len(tuning)} for tuning, {len(retrievers)} retrievers, "
+            f"{len(config.approaches)} approaches: {plan}",
+            highlight=False,
+        )
+        result = run_berds(
+            questions,
+            retrievers,
+            models,
+            config,
+            folder=folder,
+            tuning=tuning,
+            corpus=loader.identity + (options.search_url or ""),
+            tick=ticker,
+            on_first=lambda figures: _show_first(figures, progress.console, started),
+        )
+    document = results.document(
+        "berds",
+        arguments=given,
+        config={"run": config_dict(config), "models": identities, "retrievers": names},
+        seed=config.seed,
+        data={
+            "name": options.questions.name if options.questions else f"hub {options.split}",
+            "fingerprint": fingerprint(questions),
+            "questions": len(questions),
+            "tuning_questions": len(tuning),
+            "corpus": Path(options.corpus.rpartition(":")[2]).name if options.corpus else "own",
+            "corpus_identity": loader.identity,
+        },
+        embedder=options.mmr_embedder,
+        judge=dict(models.judge_identity),
+        seconds=time.perf_counter() - started,
+        degradations=len(result.degradations),
+        results={**result.figures, "degradations": list(result.degradations[:100])},
+    )
+    out = options.out or options.cache / "berds-partial.json"
+    results.write(document, out)
+    text = markdown(document)
+    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    written = draw(result.figures, options.figures or out.parent) if not options.no_figures else []
+    for line in report.notes(document):
+        console.print(line, highlight=False, markup=False)
+    for table in report.tables(result.figures):
+        console.print(table.rich())
+    places = ", ".join(str(each) for each in (out, out.with_suffix(".md"), *written))
+    console.print(f"Written: {places}", highlight=False)
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The whole report of a results document in Markdown."""
+    head = [f"`{document['command']}`, {document['date'][:10]}", *report.notes(document)]
+    body = [table.markdown() for table in report.tables(document["results"])]
+    return "\n\n".join(["\n".join(f"- {line}" for line in head), *body])
+
+
+def _questions(
+    options: argparse.Namespace, config: BerdsConfig
+) -> tuple[list[Question], list[Question]]:
+    """The questions to ask, and others to tune on where something is tuned."""
+    tunes = config.mmr_weight is None and any("mmr" in name for name in config.approaches)
+    share = TUNING_SHARE if tunes else 0.0
+    if options.questions is None:
+        names = options.dataset or list(HUB)
+        chosen = hub_questions(names, options.split)
+        if options.split == "test" and tunes:  # the published development questions
+            tuning = hub_questions(names, "dev")
+            count = options.limit and max(3, options.limit // 3)
+            return limited(chosen, options.limit), limited(tuning, count)
+    else:
+        chosen = read_questions(options.questions)
+        if options.dataset:
+            chosen = [each for each in chosen if each.dataset in options.dataset]
+    tuning, kept = held_out(chosen, share)
+    if options.limit is not None:
+        tuning = limited(tuning, max(3, options.limit // 3))
+    return limited(kept, options.limit), tuning
+
+
+def _models(
+    options: argparse.Namespace,
+    config: BerdsConfig,
+    loader: Loader,
+    questions: Sequence[Question],
+    folder: Path,
+) -> tuple[Models, dict[str, Any]]:
+    minilm = loader.embedder(MINILM)
+    judge, identity = load_judge(options.judge, minilm, cache=folder)
+    selector, chosen = None, None
+    if options.selector != "none" and config.judging:
+        selector, chosen = load_judge(options.selector, minilm, cache=folder)
+        if same_model(identity, chosen) and not config.allow_same_judge:
+            raise ConfigError(
+                f"--judge {options.judge} and --selector {options.selector} are the same model: "
+                "what selects must not score; give another, or --force-same-judge"
+            )
+    llm = load_llm(options.llm, cache=folder) if options.llm else None
+    needs_embedder = any("mmr" in name for name in config.approaches)
+    expands = llm is not None and any("expansion" in name for name in config.approaches[1:])
+    models = Models(
+        judge=judge,
+        judge_identity=identity,
+        selector=selector,
+        selector_identity=chosen,
+        mmr_embedder=loader.embedder(options.mmr_embedder) if needs_embedder else None,
+        expansions=expansions_by(llm, questions) if expands and llm is not None else None,
+        stances=Stances(llm),
+    )
+    return models, {
+        "selector": dict(chosen) if chosen else None,
+        "mmr_embedder": options.mmr_embedder if needs_embedder else None,
+        "llm": llm.name if llm else None,
+    }
+
+
+def _web(options: argparse.Namespace, folder: Path) -> PerQuestion | None:
+    if options.search_url is None and options.serper_key_file is None:
+        return None
+    return web_retriever(
+        url=options.search_url,
+        key_file=options.serper_key_file,
+        cache=folder / "web",
+        pages=options.pages,
+    )
+
+
+def _show_first(figures: Mapping[str, Any], console: Console, started: float) -> None:
+    """The retrievers' own rankings as soon as they are judged."""
+    table = report.base(figures, 5)
+    table.title = f"First answer after {time.perf_counter() - started:.0f} s: {table.title}"
+    table.rows = [row for row in table.rows if row[0].startswith("measured")]
+    console.print(table.rich())
+
+
+class _Ticker:
+    """One line of progress for each thing that is done."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, stage: str, count: int) -> None:
+        if stage == "judging of":
+            if "judging" in self._tasks:
+                self._progress.remove_task(self._tasks["judging"])
+            self._tasks["judging"] = self._progress.add_task("judging", total=count)
+            return
+        if stage not in self._tasks:
+            self._tasks[stage] = self._progress.add_task(stage, total=None)
+        self._progress.update(self._tasks[stage], advance=count)
+
+
+def _progress(console: Console) -> Progress:
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.berds", description=__doc__)
+    add = made.add_argument
+    add("--questions", type=Path, help="folder or file of .jsonl; without it, the hub")
+    add("--dataset", action="append", help=f"only these sets; on the hub: {', '.join(HUB)}")
+    add("--split", choices=SPLITS, default="test", help="on the hub (default: %(default)s)")
+    add("--limit", type=whole, help="ask N questions only, from the sets in turn")
+    add("--corpus", help="dpr:FILE, jsonl:PATH, files:PATH or a path")
+    add("--streamed", action="store_true", help="never take the corpus into memory")
+    add(
+        "--retriever",
+        action="append",
+        help=f"{', '.join(NAMES)}, FIRST+SECOND, module:factory or "
+        "a .jsonl file of retrieval output (default: bm25); may be repeated",
+    )
+    add("--approach", action="append", choices=APPROACHES, help="may be repeated (default: all)")
+    judges = "default, probe, llm:MODEL[@URL], module:factory, a folder or model id"
+    add("--judge", default="default", help=f"scores: {judges} (default: %(default)s)")
+    add(
+        "--selector",
+        default="probe",
+        help="chooses in the pipeline: the same, or none (default: %(default)s)",
+    )
+    add("--force-same-judge", action="store_true", help="let one model select and score")
+    add("--llm", help="llm:MODEL[@URL]: expands queries and tells the two sides apart")
+    add("--mmr-embedder", default=UAE, help="Sim2 of MMR (default: %(default)s); minilm runs here")
+    add("--mmr-weight", type=float, help="lambda; without it, tuned on other questions")
+    add("--depth", type=whole, default=10, help="judge the retrievers' top N; 100 for all tables")
+    add("--no-sycophancy", action="store_true")
+    add("--as-published", action="store_true", help="the variants of the authors' code")
+    add("--search-url", help="a search endpoint that answers ?q= with JSON, for the retriever web")
+    add("--serper-key-file", type=Path, help="a file with the key of serper.dev")
+    add("--pages", type=whole, default=100, help="web pages a question (default: %(default)s)")
+    add("--out", type=Path, help="results file (.json; tables in .md and figures beside it)")
+    add("--figures", type=Path, help="folder of the figures (default: beside the results)")
+    add("--no-figures", action="store_true")
+    add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
+    add("--seed", type=int, default=13, help="of the resampling")
+    add("--strict", action="store_true", help="any degradation is an error")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""Runs the approaches: for every question the passages that each of them returns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.berds.approaches import (
+    LAMBDAS,
+    PIPELINE,
+    POOL,
+    Found,
+    expanded,
+    expansion_asks,
+    highest_score,
+    pipeline_found,
+    rankings_of,
+    reranked,
+)
+from benchmarks.berds.ledger import Ledger
+from benchmarks.berds.questions import Question
+from benchmarks.berds.retrievers import Ask, Retriever
+from benchmarks.berds.scoring import intervals
+from benchmarks.berds.verdicts import Verdicts
+from benchmarks.core.metrics import mrecall_at_k, precision_at_k
+from perspective_rag import ConfigError, Hit, Passage
+from perspective_rag.protocols import Embedder, Judge
+
+Hits = Mapping[str, Sequence[Hit]]
+"""Hits, best first, by the question's id."""
+
+Tick = Callable[[str, int], None]
+"""Called with what is being done and how much of it was done now."""
+
+TUNED_AT = 5
+
+
+@dataclass(slots=True)
+class Collector:
+    """The approaches over one retriever.
+
+    ``embedder`` gives Sim2 of MMR. ``kept`` holds what the pipeline returned in earlier runs.
+    ``expansions`` are the texts to expand a question with, by its id. ``pools`` are the rankings
+    that MMR starts from, by approach.
+    """
+
+    retriever: Retriever
+    expansions: Mapping[str, Sequence[str]]
+    embedder: Embedder | None
+    selector: Judge | None
+    kept: Ledger
+    cuts: Sequence[int]
+    as_published: bool = False
+    strict: bool = False
+    tick: Tick = lambda stage, count: None
+    pools: dict[str, dict[str, list[Hit]]] = field(default_factory=dict)
+
+    def plain(self, questions: Sequence[Question]) -> Hits:
+        """The retriever's own top ``POOL`` for each question."""
+        return self._pooled("default", questions, self._plain)
+
+    def with_expansion(self, questions: Sequence[Question]) -> Hits:
+        """What the generated perspectives find, merged in turn."""
+        return self._pooled("expansion", questions, self._expanded)
+
+    def mmr(self, questions: Sequence[Question], *, of: str, weight: float) -> dict[str, list[Hit]]:
+        """The pools ("default" or "expansion") in the order of MMR; Sim1's maximum is over all
+        questions that were asked so far.
+        """
+        if self.embedder is None:
+            raise ConfigError("MMR compares passages by their vectors: an embedder is needed")
+        pools = self.plain(questions) if of == "default" else self.with_expansion(questions)
+        maximum = highest_score(list(self.pools[of].values()))
+        ordered = {}
+        for question in questions:
+            ordered[question.id] = reranked(
+                pools[question.id],
+                self.embedder,
+                relevance_weight=weight,
+                maximum=maximum,
+                as_published=self.as_published,
+            )
+            self.tick("MMR", 1)
+        return ordered
+
+    def pipeline(self, name: str, questions: Sequence[Question]) -> dict[str, Found]:
+        """What the pipeline returns, as ``PIPELINE`` sets it; kept answers are not asked again."""
+        found = {}
+        for question in questions:
+            identity = f"{self.retriever.name} / {name} / {question.id}"
+            known = self.kept.values.get(identity)
+            if known is not None and not (self.strict and known["degradations"]):
+                found[question.id] = _restored(known)
+            else:
+                found[question.id] = pipeline_found(
+                    name,
+                    question,
+                    self.retriever,
+                    self.selector,
+                    cuts=self.cuts,
+                    strict=self.strict,
+                    clock=time.perf_counter,
+                )
+                self.kept.add([(identity, _stored(found[question.id]))])
+            self.tick(name, 1)
+        return found
+
+    def approach(
+        self, name: str, questions: Sequence[Question], weights: Mapping[str, float]
+    ) -> dict[str, Found]:
+        """What an approach returns for each question; ``weights`` are MMR's, by what it orders."""
+        if name in PIPELINE:
+            return self.pipeline(name, questions)
+        if name == "default":
+            found: Hits = self.plain(questions)
+        elif name == "expansion":
+            found = self.with_expansion(questions)
+        else:
+            of = "default" if name == "mmr" else "expansion"
+            found = self.mmr(questions, of=of, weight=weights[of])
+        return {
+            identity: Found({POOL: [hit.passage for hit in hits]})
+            for identity, hits in found.items()
+        }
+
+    def asked_with(self, asks: Sequence[Ask], k: int) -> list[list[Passage]]:
+        """The top k passages for other queries than the questions, as sycophancy is measured."""
+        return [[hit.passage for hit in hits] for hits in rankings_of(self.retriever, asks, k)]
+
+    def _pooled(
+        self,
+        name: str,
+        questions: Sequence[Question],
+        search: Callable[[Sequence[Question]], Sequence[list[Hit]]],
+    ) -> Hits:
+        pool = self.pools.setdefault(name, {})
+        new = [question for question in questions if question.id not in pool]
+        if new:
+            pool.update(zip([each.id for each in new], search(new), strict=True))
+        return pool
+
+    def _plain(self, questions: Sequence[Question]) -> Sequence[list[Hit]]:
+        return rankings_of(self.retriever, [Ask(each.text, each) for each in questions])
+
+    def _expanded(self, questions: Sequence[Question]) -> Sequence[list[Hit]]:
+        asks = [
+            expansion_asks(each, self.expansions.get(each.id, ()), as_published=self.as_published)
+            for each in questions
+        ]
+        rankings = iter(rankings_of(self.retriever, [ask for some in asks for ask in some]))
+        return [
+            expanded([next(rankings) for _ in some], as_published=self.as_published)
+            for some in asks
+        ]
+
+
+def tuned_weight(
+    collector: Collector,
+    questions: Sequence[Question],
+    verdicts: Verdicts,
+    *,
+    of: str,
+    seed: int,
+) -> tuple[float, dict[str, float]]:
+    """The weight of ``LAMBDAS`` with the best MRecall@5 on development questions, and all of these.
+
+    Averages over the sets of questions; ties go to the higher Precision@5, then to the higher
+    weight (nearer to the retriever's own order).
+    """
+    rankings = {
+        weight: {
+            identity: [hit.passage for hit in hits[:TUNED_AT]]
+            for identity, hits in collector.mmr(questions, of=of, weight=weight).items()
+        }
+        for weight in LAMBDAS
+    }
+    asked: dict[str, dict[str, Passage]] = {}
+    for found in rankings.values():
+        for identity, passages in found.items():
+            asked.setdefault(identity, {}).update({each.id: each for each in passages})
+    verdicts.complete(questions, asked, strict=collector.strict)
+    golds = {each.id: verdicts.gold(each, asked.get(each.id, {})) for each in questions}
+    scores = {}
+    for weight, found in rankings.items():
+        scores[weight] = tuple(
+            _average(
+                {q: metric([p.id for p in found[q.id]], golds[q.id], TUNED_AT) for q in questions},
+                seed,
+            )
+            for metric in (mrecall_at_k, precision_at_k)
+        )
+    best = max(LAMBDAS, key=lambda weight: (*scores[weight], weight))
+    return best, {f"{weight:g}": round(scores[weight][0], 6) for weight in LAMBDAS}
+
+
+def _average(values: Mapping[Question, float], seed: int) -> float:
+    by_set: dict[str, list[float]] = {}
+    for question, value in values.items():
+        by_set.setdefault(question.dataset, []).append(value)
+    return intervals(by_set, seed=seed, resamples=1)["average"].mean
+
+
+def _stored(found: Found) -> dict[str, Any]:
+    return {
+        "rankings": {
+            str(k): [[each.id, each.text, each.title] for each in passages]
+            for k, passages in found.rankings.items()
+        },
+        "seconds": round(found.seconds, 6),
+        "judged_pairs": found.judged_pairs,
+        "searches": found.searches,
+        "degradations": list(found.degradations),
+    }
+
+
+def _restored(values: Mapping[str, Any]) -> Found:
+    rankings = {
+        int(k): [Passage(i, text, {"title": title} if title else {}) for i, text, title in rows]
+        for k, rows in values["rankings"].items()
+    }
+    return Found(
+        rankings,
+        values["seconds"],
+        values["judged_pairs"],
+        values["searches"],
+        tuple(values["degradations"]),
+    )

@@ -1,0 +1,28 @@
+"""Perspectives for query expansion, written by a language model that sees the question alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.berds.questions import Question
+from perspective_rag import LLMExtractor, PerspectiveRAGError, run
+from perspective_rag.protocols import LLM
+
+
+def expansions_by(llm: LLM, questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:
+    """The perspectives of each question by its id, in the order they were written (section 6).
+
+    Raises PerspectiveRAGError, naming the question, when the model gives none that can be used:
+    a row called expansion must not be one without.
+    """
+    extractor = LLMExtractor(llm)
+    written = {}
+    for question in questions:
+        try:
+            extraction = run(extractor.extract(question.text))
+        except PerspectiveRAGError as error:
+            raise PerspectiveRAGError(f"{question.id} could not be expanded: {error}") from error
+        written[question.id] = tuple(each.text for each in extraction.perspectives)
+        if not written[question.id]:
+            raise PerspectiveRAGError(f"{question.id}: the model wrote no perspectives")
+    return written

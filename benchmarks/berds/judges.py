@@ -1,0 +1,64 @@
+"""Judges and language models by a word on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.berds.own import load_object
+from benchmarks.berds.probe import WEIGHTS, EmbeddingProbe
+from benchmarks.core import results
+from perspective_rag import (
+    CachedLLM,
+    ConfigError,
+    CrossEncoderJudge,
+    LLMJudge,
+    OpenAICompatibleLLM,
+)
+from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.protocols import LLM, Embedder, Judge
+
+Identity = Mapping[str, Any]
+
+
+def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Identity]:
+    """A judge and what identifies it.
+
+    ``default`` is the package's own, ``probe`` the embedding probe, ``llm:MODEL`` or
+    ``llm:MODEL@URL`` a language model behind an OpenAI-compatible server (the authors' evaluator
+    served by vLLM among them), ``module:factory`` a judge of your own; anything else is a folder,
+    an .onnx file or a Hugging Face id of a cross-encoder.
+    """
+    if spec == "probe":
+        probe = EmbeddingProbe(embedder)
+        return probe, results.judge_identity(probe, WEIGHTS) | {"name": probe.name}
+    if spec.startswith("llm:"):
+        llm = load_llm(spec, cache=cache)
+        judge = LLMJudge(llm)
+        # The model alone: another wording of the prompt does not make it another judge.
+        return judge, {
+            "name": f"llm:{llm.name}",
+            "threshold": judge.threshold,
+            "files": None,
+            "prompt": judge.template.hash,
+        }
+    if spec == "default" or Path(spec).exists():
+        path = DEFAULT_MODEL if spec == "default" else Path(spec)
+        own = CrossEncoderJudge(None if spec == "default" else spec)
+        return own, results.judge_identity(own, path)
+    module, found, name = spec.partition(":")
+    if found and module.replace(".", "").isidentifier() and name.isidentifier():
+        made = load_object(spec)()
+        if not isinstance(made, Judge):
+            raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
+        return made, results.judge_identity(made, None)
+    other = CrossEncoderJudge(spec)
+    return other, results.judge_identity(other, None)
+
+
+def load_llm(spec: str, *, cache: Path) -> LLM:
+    """``llm:MODEL`` or ``llm:MODEL@URL``; its replies are kept in ``cache``."""
+    model, _, url = spec.removeprefix("llm:").partition("@")
+    llm = OpenAICompatibleLLM(model, base_url=url or None)
+    return CachedLLM(llm, cache / "replies.sqlite")

@@ -1,0 +1,146 @@
+"""Retrievers by name over a corpus: those of the paper, and those of your own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from benchmarks.berds.corpora import PassageStream, open_stream
+from benchmarks.berds.own import own_retriever
+from benchmarks.berds.retrievers import (
+    OutputFile,
+    PerQuestion,
+    Reordered,
+    Retriever,
+    StoreRetriever,
+    StreamedRetriever,
+    cosine_scores,
+)
+from benchmarks.berds.streamed import DenseStream
+from benchmarks.berds.tart import TartFull
+from benchmarks.core.cells import slug
+from benchmarks.core.encoders import ENCODERS, TransformersEncoder, encoder_spec
+from perspective_rag import (
+    BM25Store,
+    CachedEmbedder,
+    ConfigError,
+    Corpus,
+    OnnxMiniLM,
+    SentenceTransformerEmbedder,
+)
+from perspective_rag.protocols import Embedder
+
+MINILM = "minilm"
+UAE = "WhereIsAI/UAE-Large-V1"
+NAMES = ("bm25", MINILM, f"bm25+{MINILM}", *ENCODERS, "tart-full", "web", "st:MODEL")
+
+
+@dataclass
+class Loader:
+    """Makes retrievers over one corpus; what several of them need is made once.
+
+    ``corpus`` is a specification of ``open_stream``, or empty where the retrievers bring their own.
+    ``streamed`` never takes the corpus into memory. ``web`` makes the store of a question.
+    """
+
+    corpus: str
+    cache: Path
+    streamed: bool = False
+    web: PerQuestion | None = None
+    on_query: Callable[[], None] = lambda: None
+    _embedders: dict[str, Embedder] = field(default_factory=dict)
+
+    @cached_property
+    def stream(self) -> PassageStream:
+        """The corpus as a stream; raises ConfigError where none was given."""
+        if not self.corpus:
+            raise ConfigError("this retriever searches a corpus: give --corpus")
+        return open_stream(self.corpus)
+
+    @cached_property
+    def passages(self) -> Corpus:
+        """The corpus in memory."""
+        return Corpus(list(self.stream.passages()))
+
+    @property
+    def identity(self) -> str:
+        """16 hexadecimal digits that change with the corpus; empty without one."""
+        identity = self.stream.identity if self.corpus else ""
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16] if identity else ""
+
+    def embedder(self, name: str) -> Embedder:
+        """``minilm``, a name of ``ENCODERS``, or a sentence-transformers id, with ``st:`` or not.
+
+        Passages are embedded once and kept.
+        """
+        if name not in self._embedders:
+            own = self._uncached(name)
+            label = str(getattr(own, "name", name))
+            path = self.cache / f"embeddings-{slug(label)}.sqlite"
+            self._embedders[name] = CachedEmbedder(own, path, model_name=label)
+        return self._embedders[name]
+
+    def retriever(self, name: str) -> Retriever:
+        """A retriever by one of ``NAMES``, a ``FIRST+EMBEDDER`` of them (FIRST's top 100 in the
+        order of the second), ``module:factory``, or a file of retrieval output.
+        """
+        if name.endswith(".jsonl"):
+            return OutputFile(Path(name))
+        if name == "bm25":
+            return self._bm25()
+        if name == "web":
+            if self.web is None:
+                raise ConfigError("the retriever 'web' needs --search-url or a serper.dev key")
+            return self.web
+        if name.startswith("tart-full"):
+            scorer = TartFull(name.partition("=")[2] or None)
+            return Reordered("tart-full", self.retriever("contriever-msmarco"), scorer.scores)
+        first, plus, second = name.partition("+")
+        if plus:
+            embedder = self.embedder(second)
+            return Reordered(
+                name,
+                self.retriever(first),
+                cosine_scores(embedder),
+                embedder,
+                on_query=self.on_query,
+            )
+        if name == MINILM or name.partition("=")[0] in ENCODERS or name.startswith("st:"):
+            return self._dense(name)
+        if ":" in name:
+            own = own_retriever(name, lambda: self.passages.passages)
+            own.on_query = self.on_query
+            return own
+        raise ConfigError(
+            f"unknown retriever {name!r}; known: {', '.join(NAMES)}, FIRST+EMBEDDER, "
+            "module:factory, or a .jsonl file of retrieval output"
+        )
+
+    def _bm25(self) -> Retriever:
+        if self.streamed:
+            return StreamedRetriever("bm25", self.stream)
+        store = BM25Store.cached(self.passages, self.cache)
+        return StoreRetriever("bm25", store, on_query=self.on_query)
+
+    def _dense(self, name: str) -> Retriever:
+        embedder = self._uncached(name)
+        spec = encoder_spec(name) if name.partition("=")[0] in ENCODERS else None
+        dense = DenseStream(
+            self.stream,
+            embedder,
+            self.cache,
+            model_name=str(getattr(embedder, "name", name)),
+            spec=spec,
+        )
+        return StreamedRetriever(name.partition("=")[0], self.stream, dense)
+
+    def _uncached(self, name: str) -> Embedder:
+        if name == MINILM:
+            return OnnxMiniLM()
+        if name.partition("=")[0] in ENCODERS:
+            return TransformersEncoder(name, encoder_spec(name))
+        return SentenceTransformerEmbedder(name.removeprefix("st:"))

@@ -1,0 +1,141 @@
+"""Web search engines behind JSON APIs: a question in, addresses of pages out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from perspective_rag.errors import ConfigError, MissingDependency, RetrievalError
+
+_URL_FIELDS = ("url", "link", "href")
+_LIST_FIELDS = ("results", "organic", "items", "webPages", "value", "data")
+_PAGE_SIZE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    """One found page."""
+
+    url: str
+    title: str = ""
+
+
+class SearchEngine(Protocol):
+    """Finds pages; ``name`` tells caches which engine it is."""
+
+    name: str
+
+    def find(self, question: str, count: int) -> list[WebResult]: ...
+
+
+class SerperSearch:
+    """Google's results by serper.dev, ten a request (BERDS, section 4.2).
+
+    ``timeout`` is in seconds for a request. Raises RetrievalError when the service cannot be
+    reached, refuses the key or sends something else, ConfigError for an empty key.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        url: str = "https://google.serper.dev/search",
+        timeout: float = 20.0,
+    ) -> None:
+        if not key.strip():
+            raise ConfigError("the key of serper.dev is empty")
+        self.name = f"serper {url}"
+        self._key, self._url, self._timeout = key.strip(), url, timeout
+
+    def find(self, question: str, count: int) -> list[WebResult]:
+        """The first ``count`` results, fewer when the engine has no more."""
+        found: list[WebResult] = []
+        for page in range(1, -(-count // _PAGE_SIZE) + 1):
+            new = _results(
+                _requested(
+                    "POST",
+                    self._url,
+                    timeout=self._timeout,
+                    headers={"X-API-KEY": self._key},
+                    json={"q": question, "num": _PAGE_SIZE, "page": page},
+                )
+            )
+            if not new:
+                break
+            found += new
+        return _distinct(found)[:count]
+
+
+class JsonSearch:
+    """An endpoint that answers ``GET url?q=question`` with JSON, such as SearXNG's.
+
+    The reply is a list of results or an object that holds one (``results``, ``organic``, ``items``
+    and the like); a result has ``url`` (or ``link``) and ``title``. ``parameters`` are sent with
+    every request, ``headers`` too. Raises RetrievalError as ``SerperSearch`` does.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        query_parameter: str = "q",
+        parameters: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 20.0,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ConfigError(f"the search endpoint must be an http address, got {url!r}")
+        self.name = f"json {url}"
+        self._url, self._query, self._timeout = url, query_parameter, timeout
+        self._parameters, self._headers = dict(parameters or {}), dict(headers or {})
+
+    def find(self, question: str, count: int) -> list[WebResult]:
+        """The first ``count`` results, fewer when the reply holds fewer."""
+        reply = _requested(
+            "GET",
+            self._url,
+            timeout=self._timeout,
+            headers=self._headers,
+            params={**self._parameters, self._query: question},
+        )
+        return _distinct(_results(reply))[:count]
+
+
+def _requested(method: str, url: str, **options: Any) -> Any:
+    try:
+        import httpx
+    except ImportError as error:
+        raise MissingDependency("web", "searching the web") from error
+    try:
+        reply = httpx.request(method, url, **options)
+        reply.raise_for_status()
+        return reply.json()
+    except (httpx.HTTPError, ValueError) as error:
+        # The error's own text may hold the address with its parameters, never the key.
+        raise RetrievalError(f"{url} gave no search results: {error!r}") from error
+
+
+def _results(reply: Any) -> list[WebResult]:
+    rows = next(_lists(reply), None)
+    if rows is None:
+        raise RetrievalError(f"the search reply holds no list of results: {str(reply)[:120]!r}")
+    found = []
+    for row in rows:
+        values = row if isinstance(row, Mapping) else {}
+        url = next((values[name] for name in _URL_FIELDS if name in values), None)
+        if isinstance(url, str) and url.startswith(("http://", "https://")):
+            found.append(WebResult(url, str(values.get("title") or values.get("name") or "")))
+    return found
+
+
+def _lists(reply: Any) -> Iterator[Sequence[Any]]:
+    if isinstance(reply, list):
+        yield reply
+    elif isinstance(reply, Mapping):
+        for name in _LIST_FIELDS:
+            yield from _lists(reply.get(name))
+
+
+def _distinct(results: Sequence[WebResult]) -> list[WebResult]:
+    return list({each.url.partition("#")[0]: each for each in reversed(results)}.values())[::-1]
