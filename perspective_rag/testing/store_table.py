@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,13 @@ class StoreTable:
         self._absent: dict[str, str] = {}
         self._rows = _parsed(self._section())
 
-    @property
-    def rows(self) -> list[str]:
-        """The stores in the committed table."""
-        return list(self._rows)
+    def expect_rows(self, stores: Sequence[str]) -> None:
+        """AssertionError unless the document lists just these stores, in this order."""
+        if list(self._rows) != list(stores) and not os.environ.get(WRITE):
+            raise AssertionError(
+                f"{self._path.name} lists {list(self._rows)}, tested are {list(stores)}: "
+                f"write the table again with {WRITE}=1"
+            )
 
     def record(self, store: str, check: str, run: Callable[[], str]) -> None:
         """Runs a check; AssertionError where it fails or says other than the document does."""

@@ -144,4 +144,4 @@ def test_store(case, check, table):
 
 
 def test_the_document_names_the_stores_that_are_tested(table):
-    assert table.rows == list(STORES)
+    table.expect_rows(list(STORES))

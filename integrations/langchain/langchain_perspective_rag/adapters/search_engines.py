@@ -34,15 +34,28 @@ class ElasticsearchAdapter(StoreAdapter):
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """One multi-get by id; None from an index whose source leaves the vectors out."""
         inner = store._store
-        return _multi_get(inner.client, inner.index, inner.vector_field, passages)
+        field = inner.vector_field
+        reply = inner.client.mget(
+            index=inner.index, ids=names_of(passages), source_includes=[field]
+        )
+        return _of_reply(reply, field, passages)
 
 
 class OpenSearchAdapter(StoreAdapter):
-    """langchain-community's OpenSearchVectorSearch; a filter is a query clause."""
+    """langchain-community's OpenSearchVectorSearch; a filter is a query clause.
+
+    The engines faiss and lucene filter before they search, nmslib only what it found.
+    """
 
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """One multi-get by id, from the field that the store uses unless told otherwise."""
-        return _multi_get(store.client, store.index_name, "vector_field", passages)
+        field = "vector_field"
+        reply = store.client.mget(
+            body={"ids": names_of(passages)},
+            index=store.index_name,
+            params={"_source_includes": field},
+        )
+        return _of_reply(reply, field, passages)
 
 
 def _enough_candidates(body: dict[str, Any], query: str | None) -> dict[str, Any]:
@@ -54,9 +67,6 @@ def _enough_candidates(body: dict[str, Any], query: str | None) -> dict[str, Any
     return body
 
 
-def _multi_get(client: Any, index: str, field: str, passages: Sequence[Passage]) -> Rows:
-    reply = client.mget(
-        index=index, body={"ids": names_of(passages)}, params={"_source_includes": field}
-    )
+def _of_reply(reply: Any, field: str, passages: Sequence[Passage]) -> Rows:
     found = {each["_id"]: each["_source"].get(field) for each in reply["docs"] if each.get("found")}
     return placed(passages, found)

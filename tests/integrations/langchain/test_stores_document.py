@@ -1,0 +1,81 @@
+"""The example of docs/stores.md, run as it stands there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+
+from perspective_rag.testing import STORE_CHECKS
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
+
+
+class Shelf(VectorStore):
+    """A store that nobody knows: ids in the metadata, filters named ``where``, vectors by id."""
+
+    def __init__(self, embedding):
+        self.inner = InMemoryVectorStore(embedding)
+
+    @property
+    def embeddings(self):
+        return self.inner.embedding
+
+    def add_documents(self, documents, **kwargs):
+        return self.inner.add_documents(documents)
+
+    def delete(self, ids=None, **kwargs):
+        self.inner.delete(ids)
+
+    def look_up(self, names):
+        kept = self.inner.store
+        return {name: kept[name]["vector"] for name in names if name in kept}
+
+    @classmethod
+    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
+        raise NotImplementedError
+
+    def similarity_search(self, query, k=4, **kwargs):
+        raise NotImplementedError
+
+    def similarity_search_by_vector(self, embedding, k=4, *, where=None):
+        def keeps(document):
+            return all(document.metadata.get(key) == value for key, value in (where or {}).items())
+
+        found = self.inner.similarity_search_by_vector(embedding, k, filter=keeps)
+        return [
+            Document(page_content=d.page_content, metadata={**d.metadata, "shelf_id": d.id})
+            for d in found
+        ]
+
+
+class Vectors(Embeddings):
+    def __init__(self, embedder):
+        self.embedder = embedder
+
+    def embed_documents(self, texts):
+        return self.embedder.embed_passages(texts).tolist()
+
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+
+
+def example():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    return text.split("<!-- example -->")[1].split("```python\n")[1].split("```")[0]
+
+
+def test_the_example_passes_the_checks_with_its_vectors_from_one_call():
+    names = {"Shelf": Shelf, "embeddings_of": Vectors}
+    exec(compile(example(), "docs/stores.md", "exec"), names)
+    report = names["report"]
+    assert list(report) == list(STORE_CHECKS)
+    assert report["PAP"] == report["PAP+"] == "exact"
+    assert (report["filter"], report["vectors"]) == ("all searches", "one call")
+
+
+def test_an_adapter_takes_about_twenty_lines():
+    code = example().split("def fill")[0].split("class ShelfAdapter")[1]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 20
