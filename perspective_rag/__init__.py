@@ -48,8 +48,12 @@ if TYPE_CHECKING:
     from perspective_rag.flow import arun as arun
     from perspective_rag.flow import run as run
     from perspective_rag.gate import Gate as Gate
+    from perspective_rag.judge.cache import CachedJudge as CachedJudge
+    from perspective_rag.judge.cascade import CascadeJudge as CascadeJudge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
+    from perspective_rag.judge.many import judge_many as judge_many
+    from perspective_rag.loading import load_judge as load_judge
     from perspective_rag.local import local_pipeline as local_pipeline
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
@@ -101,8 +105,12 @@ _HOMES = {
     "extract.rules": ["GivenPerspectives", "RuleExtractor"],
     "flow": ["arun", "run"],
     "gate": ["Gate"],
+    "judge.cache": ["CachedJudge"],
+    "judge.cascade": ["CascadeJudge"],
     "judge.cross_encoder": ["CrossEncoderJudge"],
     "judge.llm": ["LLMJudge"],
+    "judge.many": ["judge_many"],
+    "loading": ["load_judge"],
     "local": ["local_pipeline"],
     "options": ["PipelineOptions"],
     "pipeline": ["PerspectivePipeline"],

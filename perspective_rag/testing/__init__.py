@@ -7,19 +7,23 @@ deterministic, offline and without dependencies.
 
 from __future__ import annotations
 
+from perspective_rag.testing.judges import JUDGE_CHECKS, JudgeCase, check_judge
 from perspective_rag.testing.samples import SAMPLE
 from perspective_rag.testing.standins import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
 from perspective_rag.testing.store_table import StoreTable
 from perspective_rag.testing.stores import STORE_CHECKS, StoreCase, check_store
 
 __all__ = [
+    "JUDGE_CHECKS",
     "SAMPLE",
     "STORE_CHECKS",
     "HashEmbedder",
+    "JudgeCase",
     "MemoryStore",
     "ScriptedLLM",
     "StoreCase",
     "StoreTable",
     "TableJudge",
+    "check_judge",
     "check_store",
 ]

@@ -21,7 +21,13 @@ from perspective_rag.testing import ScriptedLLM
 from perspective_rag.types import Completion, Extraction, Passage, Perspective, Query
 
 PRO, CON = Perspective("p1", "Zoos should stay."), Perspective("p2", "Zoos should close.")
-NAMES = ["expand_queries", "extract_perspectives", "grounded_answer", "judge_support"]
+NAMES = [
+    "expand_queries",
+    "extract_perspectives",
+    "grounded_answer",
+    "judge_support",
+    "judge_support_one_shot",
+]
 
 
 def drive(make_flow):
