@@ -1,0 +1,125 @@
+"""Serves examples/serve_fastapi.py and asks it more and more questions at once.
+
+python -m benchmarks.load                       # a minute in all
+python -m benchmarks.load --users 1 8 --seconds 10
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from benchmarks.core import results
+from benchmarks.core.arguments import whole
+from benchmarks.core.table import Table, wide_console
+from benchmarks.load.driver import drive
+from benchmarks.load.server import APP, served
+from perspective_rag import CrossEncoderJudge, OnnxMiniLM, PerspectiveRAGError
+from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+
+USERS = (1, 2, 4, 8, 16, 32)
+PATHS = ("/ask", "/ask-sync")
+DEBATES = results.CHECKOUT / "examples" / "debates"
+
+
+def main(
+    arguments: Sequence[str] | None = None, *, app: str = APP, console: Console | None = None
+) -> int:
+    """Runs the benchmark; the exit status is 0, 1 when a request failed, 2 without a server."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    console = console or wide_console()
+    started, load = time.perf_counter(), os.getloadavg()[0]
+    questions = _questions()
+    share = options.seconds / (len(options.users) * len(PATHS))
+    steps = []
+    try:
+        with console.status("starting the server") as status, served(app) as (url, pid):
+            for path in PATHS:  # what is loaded at the first question is loaded now
+                asyncio.run(drive(url, path, questions, users=1, seconds=0.0, pid=pid))
+            for users in options.users:
+                for path in PATHS:
+                    status.update(f"{users} users on {path}")
+                    coming = drive(url, path, questions, users=users, seconds=share, pid=pid)
+                    steps.append(asyncio.run(coming))
+    except PerspectiveRAGError as error:
+        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
+        return 2
+    failed = sum(step["errors"] for step in steps)
+    document = results.document(
+        "load",
+        arguments=given,
+        config={
+            "seconds": options.seconds,
+            "app": app,
+            "load_average_before": round(load, 2),
+            "load_average_after": round(os.getloadavg()[0], 2),
+        },
+        seed=0,
+        data={"name": "examples/debates", "questions": len(questions)},
+        embedder=OnnxMiniLM().name,
+        judge=results.judge_identity(CrossEncoderJudge(), DEFAULT_MODEL),
+        seconds=time.perf_counter() - started,
+        degradations=0,
+        results={"steps": steps, "errors": failed},
+    )
+    partial = app != APP or tuple(options.users) != USERS or options.seconds < 60
+    folder = results.CACHE if partial else results.RESULTS
+    out = options.out or folder / ("load-partial.json" if partial else "load.json")
+    results.write(document, out)
+    shown = table(document["results"])
+    out.with_suffix(".md").write_text(shown.markdown(), encoding="utf-8")
+    console.print(shown.rich())
+    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
+    return int(failed > 0)
+
+
+def table(found: Mapping[str, Any]) -> Table:
+    """One row for each step."""
+    shown = Table(
+        f"A served chain under load, users asking without a pause (errors: {found['errors']})",
+        (
+            *("path", "users", "requests", "requests/s", "p50 ms", "p95 ms", "errors"),
+            *("memory MB", "threads"),
+        ),
+    )
+    for step in found["steps"]:
+        shown.add(
+            step["path"],
+            str(step["users"]),
+            str(step["requests"]),
+            f"{step['per_second']:.1f}",
+            f"{step['p50_ms']:.0f}",
+            f"{step['p95_ms']:.0f}",
+            str(step["errors"]),
+            f"{step['memory_mb']:.0f}",
+            str(step["threads"]),
+        )
+    return shown
+
+
+def _questions() -> list[str]:
+    lines = (DEBATES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["question"] for line in lines]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
+    parser.add_argument("--users", type=whole, nargs="+", default=list(USERS), help="at once")
+    parser.add_argument("--seconds", type=float, default=60.0, help="in all")
+    parser.add_argument("--out", type=Path, help="results file (.json; the table goes beside it)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

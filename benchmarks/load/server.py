@@ -1,0 +1,65 @@
+"""``examples/serve_fastapi.py`` in a process of its own, on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from benchmarks.core.results import CHECKOUT
+from perspective_rag import PerspectiveRAGError
+
+APP = "examples.serve_fastapi:app"
+STARTING = 120.0
+
+
+@contextmanager
+def served(app: str = APP) -> Iterator[tuple[str, int]]:
+    """Its address and process id while it runs; raises PerspectiveRAGError if it does not start."""
+    port = _free_port()
+    command = [sys.executable, "-m", "uvicorn", app, "--host", "127.0.0.1", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--log-level", "warning"],
+        cwd=CHECKOUT,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(url, process)
+        yield url, process.pid
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + STARTING
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/health", timeout=5.0).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    status = process.poll()
+    raise PerspectiveRAGError(
+        f"the server did not start within {STARTING:g} s"
+        if status is None
+        else f"the server ended with status {status} before it answered"
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        port: int = each.getsockname()[1]
+        return port

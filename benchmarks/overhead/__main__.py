@@ -1,0 +1,148 @@
+"""What wrapping adds to each store's own searches, as ratios within one run.
+
+python -m benchmarks.overhead
+python -m benchmarks.overhead --stores FAISS --vectors 10000 --seconds 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.core import results
+from benchmarks.core.arguments import whole
+from benchmarks.core.table import Table, wide_console
+from benchmarks.overhead import ONE_BLAS_THREAD, measure
+from benchmarks.overhead.stores import DIMENSIONS, STORES, rows_of
+
+VECTORS = 100_000
+
+
+def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
+    """Runs the benchmark; the exit status is 0, for a target that was missed too, or 2 when no
+    store was measured.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    console = console or wide_console()
+    names = [
+        name for name in STORES if not options.stores or options.stores.lower() in name.lower()
+    ]
+    started, load = time.perf_counter(), os.getloadavg()[0]
+    stores, absent = {}, {}
+    rows = rows_of(options.vectors, options.seed)
+    with console.status("filling") as status:
+        for name in names:
+            build, most = STORES[name]
+            count = min(options.vectors, most)
+            status.update(f"filling {name} with {count:,} vectors")
+            try:
+                store = build(rows[:count])
+            except ImportError as error:
+                absent[name] = str(error)
+                continue
+            status.update(f"timing {name}")
+            settings = {
+                setting: measure.measure(store, setting, seconds=options.seconds)
+                for setting in measure.SETTINGS
+            }
+            stores[name] = {"vectors": count, "settings": settings}
+            del store
+            gc.collect()
+    if not stores:
+        console.print(f"No store was measured; absent: {absent or options.stores}")
+        return 2
+    target = [
+        each["settings"]["PAP and MMR"]["met"]
+        for each in stores.values()
+        if each["vectors"] >= VECTORS
+    ]
+    document = results.document(
+        "overhead",
+        arguments=given,
+        config={
+            "seconds": options.seconds,
+            "one_blas_thread": ONE_BLAS_THREAD,
+            "load_average_before": round(load, 2),
+            "load_average_after": round(os.getloadavg()[0], 2),
+        },
+        seed=options.seed,
+        data={"name": "random unit vectors", "vectors": options.vectors, "d": DIMENSIONS},
+        embedder="look-up",
+        judge=None,
+        seconds=time.perf_counter() - started,
+        degradations=sum(
+            setting["degradations"]
+            for store in stores.values()
+            for setting in store["settings"].values()
+        ),
+        results={
+            "stores": stores,
+            "absent": absent,
+            "target": {"ms": measure.TARGET_MS, "share": measure.TARGET_SHARE, "at": VECTORS},
+            "met": all(target) if target else None,
+        },
+    )
+    partial = bool(options.stores) or options.vectors != VECTORS
+    folder = results.CACHE if partial else results.RESULTS
+    out = options.out or folder / ("overhead-partial.json" if partial else "overhead.json")
+    results.write(document, out)
+    shown = table(document["results"])
+    out.with_suffix(".md").write_text(shown.markdown(), encoding="utf-8")
+    console.print(shown.rich())
+    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
+    return 0
+
+
+def table(found: Mapping[str, Any]) -> Table:
+    """One row for each store and setting."""
+    target, met = found["target"], found["met"]
+    said = "not measured" if met is None else "met" if met else "missed"
+    shown = Table(
+        "Wrapped store beside the same searches made bare (target: PAP and MMR at "
+        f"{target['at']:,} vectors add less than {target['ms']:g} ms and "
+        f"{target['share']:.0%}, {said})",
+        (
+            *("store", "vectors", "on", "searches", "bare p50 ms", "wrapped p50 ms", "p95 ms"),
+            *("added ms", "ratio", "added CPU ms", "CPU ratio", "to one bare question"),
+        ),
+    )
+    for name, store in found["stores"].items():
+        for setting, each in store["settings"].items():
+            shown.add(
+                name,
+                f"{store['vectors']:,}",
+                setting,
+                str(each["searches"]),
+                f"{each['same_searches']['p50_ms']:.2f}",
+                f"{each['wrapped']['p50_ms']:.2f}",
+                f"{each['wrapped']['p95_ms']:.2f}",
+                f"{each['added_ms']:+.2f}",
+                f"{each['ratio']:.2f}",
+                f"{each['processor']['added_ms']:+.2f}",
+                f"{each['processor']['ratio']:.2f}",
+                f"{each['ratio_to_one_bare_question']:.2f}",
+            )
+    return shown
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__)
+    parser.add_argument("--stores", help="only those with this in their name")
+    parser.add_argument("--vectors", type=whole, default=VECTORS, help="in each store, at most")
+    parser.add_argument("--seconds", type=float, default=4.0, help="for each store and setting")
+    parser.add_argument("--out", type=Path, help="results file (.json; the table goes beside it)")
+    parser.add_argument("--seed", type=int, default=13, help="of the random vectors")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
