@@ -8,7 +8,8 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from perspective_rag.testing import STORE_CHECKS
+from langchain_perspective_rag import PerspectiveRetriever
+from perspective_rag.testing import SAMPLE, STORE_CHECKS, HashEmbedder
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
 
@@ -74,6 +75,13 @@ def test_the_example_passes_the_checks_with_its_vectors_from_one_call():
     assert list(report) == list(STORE_CHECKS)
     assert report["PAP"] == report["PAP+"] == "exact"
     assert (report["filter"], report["vectors"]) == ("all searches", "one call")
+    shelf = Shelf(Vectors(HashEmbedder()))
+    shelf.add_documents([Document(p.text, id=p.id) for p in SAMPLE])
+    retriever = PerspectiveRetriever(
+        vectorstore=shelf, adapter=names["ShelfAdapter"](), judge=None, lambda_mult=0.5
+    )
+    trace = retriever.retrieve("What is the harbour for?").trace
+    assert (trace.calls["vectors"], trace.degradations) == (1, ())
 
 
 def test_an_adapter_takes_about_twenty_lines():

@@ -9,7 +9,11 @@ import pytest
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import SimpleVectorStore
 
-from llama_index.retrievers.perspective_rag import LlamaIndexStore, PerspectiveRetriever
+from llama_index.retrievers.perspective_rag import (
+    LlamaIndexStore,
+    PerspectiveRetriever,
+    StoreAdapter,
+)
 from perspective_rag.fusion import reciprocal_rank_fusion
 from perspective_rag.testing import HashEmbedder
 
@@ -139,3 +143,23 @@ def test_vectors_kept_by_the_simple_store_come_back(zoo):
     vector = HashEmbedder().embed_queries([QUESTION])[0]
     for hit in LlamaIndexStore(index).search(QUESTION, vector, k=6):
         assert hit.embedding == pytest.approx(HashEmbedder().embed_passages([hit.passage.text])[0])
+
+
+def test_an_adapter_of_ones_own_reads_vectors_back(zoo):
+    asked = []
+
+    class Cupboard(SimpleVectorStore):
+        pass
+
+    def vectors(store, names):
+        asked.append(list(names))
+        return {name: store.data.embedding_dict[name] for name in names if name != "f"}
+
+    index = zoo.index(vector_store=Cupboard())
+    store = LlamaIndexStore(index, adapter=StoreAdapter(vectors=vectors))
+    hits = store.search(QUESTION, HashEmbedder().embed_queries([QUESTION])[0], k=6)
+    assert all(hit.score is None for hit in hits)
+    rows = store.embeddings_of([hit.passage for hit in hits])
+    assert len(asked) == 1
+    known = {hit.passage.id for hit, row in zip(hits, rows, strict=True) if np.isfinite(row).all()}
+    assert known == set("abcde")
