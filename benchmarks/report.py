@@ -1,4 +1,7 @@
-"""Puts the tables of ``benchmarks/results`` into the README: ``python -m benchmarks.report``."""
+"""Puts the tables of ``benchmarks/results`` into the README and the docs.
+
+python -m benchmarks.report
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from typing import Any
 from benchmarks.core.results import CHECKOUT, RESULTS
 from benchmarks.coverage.report import table as coverage_table
 from benchmarks.latency.__main__ import tables as latency_tables
+from benchmarks.perspective_detection.report import tables as detection_tables
+from benchmarks.pir.report import sections as pir_sections
 
 
 def coverage(document: Mapping[str, Any]) -> str:
@@ -26,20 +31,37 @@ def latency(document: Mapping[str, Any]) -> str:
     return "\n".join(table.markdown() for table in latency_tables(document["results"]))
 
 
+def perspective_detection(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.perspective_detection``."""
+    return "\n".join(table.markdown() for table in detection_tables(document["results"]))
+
+
 SECTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "coverage": coverage,
     "latency": latency,
+    "perspective_detection": perspective_detection,
 }
 
 
-def filled(text: str, results: Path) -> str:
-    """The text with every ``<!-- results:NAME -->`` section made anew from ``NAME.json``."""
+DOCUMENTS = ("README.md", "docs/judge.md", "docs/pir.md")
+"""The files with sections to fill."""
+
+
+def bodies(results: Path) -> dict[str, str]:
+    """What each section is to say: of ``SECTIONS`` from ``NAME.json``, of PIR from its files."""
+    found = pir_sections(results)
     for name, section in SECTIONS.items():
         path = results / f"{name}.json"
-        if not path.is_file():
-            continue
-        document = json.loads(path.read_text(encoding="utf-8"))
-        body = f"`{document['command']}`, {document['date'][:10]}:\n\n{section(document)}"
+        if path.is_file():
+            document = json.loads(path.read_text(encoding="utf-8"))
+            command = f"`{document['command']}`, {document['date'][:10]}"
+            found[name] = f"{command}:\n\n{section(document)}"
+    return found
+
+
+def filled(text: str, results: Path) -> str:
+    """The text with every ``<!-- results:NAME -->`` section made anew from the results."""
+    for name, body in bodies(results).items():
         opening, closing = f"<!-- results:{name} -->\n", f"<!-- /results:{name} -->"
         before, found, rest = text.partition(opening)
         if found:
@@ -48,17 +70,19 @@ def filled(text: str, results: Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrites the README, or with ``--check`` says by exit code 1 that it is out of date."""
+    """Rewrites the documents, or with ``--check`` says by exit code 1 that one is out of date."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    path = CHECKOUT / "README.md"
-    old = path.read_text(encoding="utf-8")
-    new = filled(old, RESULTS)
-    if options.check:
-        return int(new != old)
-    path.write_text(new, encoding="utf-8")
-    return 0
+    changed = 0
+    for name in DOCUMENTS:
+        path = CHECKOUT / name
+        old = path.read_text(encoding="utf-8")
+        new = filled(old, RESULTS)
+        changed += new != old
+        if new != old and not options.check:
+            path.write_text(new, encoding="utf-8")
+    return int(bool(changed)) if options.check else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""How well a judge detects perspectives: BERDS Table 7, other domains, robustness, speed."""
