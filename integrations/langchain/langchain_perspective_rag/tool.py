@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
@@ -30,14 +31,16 @@ def search_tool(
     """A tool whose message is text for the model and whose artifact is the list of documents."""
 
     def search(
-        query: str, config: RunnableConfig, perspectives: list[str] | None = None
+        query: str, perspectives: list[str] | None = None, callbacks: Callbacks = None
     ) -> tuple[str, list[Document]]:
+        config = RunnableConfig(callbacks=callbacks)
         found = retriever.invoke(query, config=config, perspectives=perspectives)
         return as_text(found), found
 
     async def asearch(
-        query: str, config: RunnableConfig, perspectives: list[str] | None = None
+        query: str, perspectives: list[str] | None = None, callbacks: Callbacks = None
     ) -> tuple[str, list[Document]]:
+        config = RunnableConfig(callbacks=callbacks)
         found = await retriever.ainvoke(query, config=config, perspectives=perspectives)
         return as_text(found), found
 

@@ -127,6 +127,18 @@ class Recorder(BaseCallbackHandler):
     def on_llm_start(self, serialized, prompts, *, run_id, parent_run_id=None, tags=None, **kw):
         self._start("llm", run_id, parent_run_id, tags, kw)
 
+    def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, tags=None, **kw):
+        if "perspective_rag:judge" in (tags or []):
+            self._start("judge", run_id, parent_run_id, tags, kw)
+
+    def on_chain_end(self, outputs, *, run_id, **kw):
+        if run_id in self.runs:
+            self.ended.append(run_id)
+
+    def on_chain_error(self, error, *, run_id, **kw):
+        if run_id in self.runs:
+            self.failed.append((run_id, error))
+
     def _start(self, kind, run_id, parent, tags, kw):
         self.runs[run_id] = SimpleNamespace(
             id=run_id,

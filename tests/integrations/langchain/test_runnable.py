@@ -8,7 +8,6 @@ import warnings
 
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
@@ -94,9 +93,9 @@ def test_as_a_tool(retriever, store):
     answer = tool.invoke({"query": QUESTIONS[0]})
     assert "breeding" in answer or "animals when zoos stay open" in answer
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as_tool is in beta
-        own = retriever.as_tool(name="search", description="Finds every side.")
-    assert all(isinstance(each, Document) for each in own.invoke(QUESTIONS[0]))
+        warnings.simplefilter("ignore")  # LangChain's as_tool is in beta
+        plain = retriever.as_tool(arg_types={"query": str})
+    assert plain.name == "PerspectiveRetriever"
 
 
 async def test_in_a_chain(retriever):
@@ -184,8 +183,9 @@ def test_r14_a_wrapped_retriever_is_a_child(store, judge, recorder):
     retriever = PerspectiveRetriever(retriever=store.as_retriever(), judge=judge, guard_searches=0)
     retriever.invoke(QUESTIONS[0], config={"callbacks": [recorder]})
     children = recorder.children()
-    assert {run.name for run in children} == {"VectorStoreRetriever"}
-    assert all("perspective_rag:search" in run.tags for run in children)
+    searches = [run for run in children if run.kind == "retriever"]
+    assert {run.name for run in searches} == {"VectorStoreRetriever"}
+    assert all("perspective_rag:search" in run.tags for run in searches)
     assert recorder.root().metadata["ls_vector_store_provider"] == "RecordingStore"
 
 
@@ -195,12 +195,14 @@ def test_r14_concurrent_requests_keep_their_own_children(store, judge, debate):
     questions = [f"Should zoos number {i} be closed?" for i in range(8)]
     retriever.batch(questions, config=[{"callbacks": [each]} for each in recorders])
     for recorder in recorders:
-        assert len(recorder.children()) == 3
-        assert len(recorder.runs) == 4
+        searches = [run for run in recorder.children() if run.kind == "retriever"]
+        assert len(searches) == 3
+        assert len(recorder.runs) == len(recorder.children()) + 1
 
 
 def test_a_trace_without_callbacks_around_retrieve(retriever, recorder):
     chain = RunnableLambda(lambda question: retriever.retrieve(question))
     chain.invoke(QUESTIONS[0], config={"callbacks": [recorder]})
     assert recorder.runs, "searches report to the chain that calls retrieve"
-    assert all("perspective_rag:search" in run.tags for run in recorder.runs.values())
+    stages = {tag for run in recorder.runs.values() for tag in run.tags}
+    assert stages == {"perspective_rag:search", "perspective_rag:judge"}
