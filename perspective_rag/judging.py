@@ -29,8 +29,8 @@ def judge_best_first(
 
     Judges at most ``limit`` that have not been judged yet, in batches, and stops once at least
     ``k`` are judged and among them every perspective has k / m passages (m perspectives, rounded
-    up) that reach ``threshold``. A batch that fails is recorded and stays unjudged; two failures in
-    a row end it.
+    up) that reach ``threshold``. A batch that fails is recorded and stays unjudged; two batches in
+    a row without a verdict end it.
     """
     result = list(candidates)
     waiting = [i for i, c in enumerate(result) if not c.support][:limit]
@@ -40,7 +40,7 @@ def judge_best_first(
         try:
             matrix = yield from judge.judge(perspectives, [result[i].passage for i in batch])
             rows = _checked(matrix, len(batch), len(perspectives), judge.name)
-            failures = 0
+            failures = failures + 1 if np.isnan(rows).all() else 0
         except Exception as error:
             failures += 1
             problem = (

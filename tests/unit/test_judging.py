@@ -72,6 +72,12 @@ def test_two_failures_in_a_row_end_it():
     assert len(judge.judged) == 2 * BATCH * 2
 
 
+def test_two_batches_in_a_row_without_a_verdict_end_it_too():
+    judge = TableJudge(default=math.nan)
+    judged(judge, 5 * BATCH)
+    assert len(judge.judged) == 2 * BATCH * 2
+
+
 def test_strict_mode_raises():
     with pytest.raises(JudgeError, match="table"):
         judged(TableJudge(failing=frozenset({"d0"})), 3, strict=True)
