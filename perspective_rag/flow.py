@@ -68,6 +68,7 @@ class Recorder:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     degradations: list[Degradation] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
 
     def degradation(self, step: Degradation) -> Reply:
         """Keeps a degradation, or raises it in strict mode."""
@@ -101,6 +102,7 @@ class Recorder:
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens,
             degradations=tuple(self.degradations),
+            decisions=tuple(self.decisions),
         )
 
 

@@ -8,9 +8,12 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError, unknown_name
 
-PROJECTIONS = tuple("none pap pap+ add add+ concat concat+ cast cast+ dual-sum tri-sum".split())
+PROJECTIONS = tuple(
+    "none pap pap+ add add+ concat concat+ cast cast+ dual-sum tri-sum adaptive".split()
+)
 COVERAGE_POLICIES = ("annotate", "require", "off")
 FUSIONS = ("rrf", "round-robin")
+RERANKS = ("none", "stance")
 
 # Names other libraries use for the same knob, in the same direction.
 ALIASES = {
@@ -28,7 +31,10 @@ class PipelineOptions:
     - ``k``: passages returned, at least 1.
     - ``fetch_k``: passages fetched for each query (at least ``k``). More: better coverage, slower.
     - ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity (MMR's lambda).
-    - ``projection``: how a query is turned towards its perspective; see ``projection``.
+    - ``projection``: how a query is turned towards its perspective: a row of ``projection``, or
+      "adaptive", chosen for each query (one more search); see ``adaptive``.
+    - ``rerank``: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
+      question asks for (see ``rerank``); "none" leaves that to the choice of k.
     - ``fusion``: how the rankings of several queries are merged, "rrf" or "round-robin".
     - ``max_queries``: queries searched at most, the question itself included.
     - ``judge_k``: candidates judged at most. More: better coverage, slower.
@@ -49,6 +55,7 @@ class PipelineOptions:
     fetch_k: int = 50
     relevance_weight: float = 1.0
     projection: str = "none"
+    rerank: str = "none"
     fusion: str = "rrf"
     max_queries: int = 8
     judge_k: int = 25
@@ -74,6 +81,7 @@ class PipelineOptions:
         if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
             raise ConfigError(f"timeout must be seconds above 0 or None, got {self.timeout!r}")
         _one_of("projection", self.projection, PROJECTIONS)
+        _one_of("rerank", self.rerank, RERANKS)
         _one_of("fusion", self.fusion, FUSIONS)
         _one_of("coverage", self.coverage, COVERAGE_POLICIES)
         if not isinstance(self.strict, bool):

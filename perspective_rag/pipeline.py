@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from perspective_rag.adaptive_search import search_turned
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.coverage import coverage_of
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
@@ -31,6 +32,7 @@ from perspective_rag.protocols import (
     Store,
 )
 from perspective_rag.request import Request, books
+from perspective_rag.rerank import rerank_by_stance, stance_asked
 from perspective_rag.search import rescore, search_all
 from perspective_rag.selection import select
 from perspective_rag.types import Answer, Candidate, Extraction, Perspective, Query, RetrievalResult
@@ -122,6 +124,7 @@ class PerspectivePipeline:
         queries = yield from self.expand(request, extraction)
         candidates = yield from self.search(request, extraction, queries)
         candidates = yield from self.order(request, extraction, candidates)
+        candidates = yield from self.reranked(request, extraction, candidates)
         candidates = yield from self.judged(request, extraction, candidates)
         chosen = self.select(request, extraction, candidates)
         chosen = yield from self.guarded(request, extraction, candidates, chosen)
@@ -174,6 +177,7 @@ class PerspectivePipeline:
         """
         rankings = yield from search_all(request, self.store, self.embedder, extraction, queries)
         rankings = yield from rescore(request, self.store, self.embedder, rankings)
+        rankings = yield from search_turned(request, self.store, self.embedder, rankings)
         return merge(rankings, fusion=request.options.fusion)
 
     def order(
@@ -183,6 +187,18 @@ class PerspectivePipeline:
         for.
         """
         return order_by_relevance(request, self.store, self.embedder, extraction.root, candidates)
+
+    def reranked(
+        self, request: Request, extraction: Extraction, candidates: list[Candidate]
+    ) -> Flow[list[Candidate]]:
+        """Step 6b, under ``rerank="stance"``: what takes the side asked for comes first."""
+        asked = stance_asked(extraction) if request.options.rerank == "stance" else None
+        if asked is None or self.judge is None:
+            return candidates
+        best = yield from rerank_by_stance(
+            self.judge, asked, candidates, limit=request.options.judge_k
+        )
+        return best
 
     def judged(
         self, request: Request, extraction: Extraction, candidates: list[Candidate]
@@ -207,6 +223,8 @@ class PerspectivePipeline:
     ) -> list[Candidate]:
         """Step 8: k passages, by relevance and by what they add to the coverage."""
         perspectives = extraction.perspectives if self._judges(request, extraction) else ()
+        if request.options.rerank == "stance" and stance_asked(extraction) is not None:
+            perspectives = ()  # the order is by the judge already
         return select(candidates, perspectives, request.options, threshold=request.threshold)
 
     def guarded(
@@ -268,5 +286,7 @@ class PerspectivePipeline:
             raise CapabilityError(
                 "relevance_weight below 1.0 compares passages by their vectors: pass embedder="
             )
+        if options.rerank == "stance" and self.judge is None:
+            raise CapabilityError('rerank="stance" asks a judge: pass judge=')
         if options.coverage == "require" and self.judge is None:
             raise CapabilityError('coverage="require" needs a judge: pass judge=')

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from perspective_rag.adaptive import KINDS
 from perspective_rag.errors import ConfigError, RetrievalError
 from perspective_rag.flow import Call, Flow, call, degrade
 from perspective_rag.options import PipelineOptions
@@ -80,8 +81,10 @@ def search_all(
         vector, geometry = request.vectors.get(query.text), None
         if vector is not None and query.perspective is not None and options.projection != "none":
             geometry = _geometry(query, extraction, request.vectors)
+            # Adaptive searches with the plain query first and turns it by what that finds.
+            method = "none" if options.projection == "adaptive" else options.projection
             vector, problem = project_query(
-                options.projection, geometry.query, geometry.root, geometry.perspective
+                method, geometry.query, geometry.root, geometry.perspective
             )
             if problem:
                 yield from degrade("project", f"{problem} (query {query.text!r})")
@@ -110,6 +113,8 @@ def _texts_to_embed(
     if options.projection != "none":
         texts += [extraction.root, extraction.instruction or extraction.root]
         texts += [perspective.text for perspective in extraction.perspectives]
+    if options.projection == "adaptive":
+        texts += KINDS
     return texts
 
 

@@ -188,7 +188,7 @@ class Trace:
     went wrong.
 
     ``calls`` and ``seconds`` are by stage; ``counts`` holds named quantities such as
-    ``judged_pairs`` and ``embedded_texts``.
+    ``judged_pairs`` and ``embedded_texts``; ``decisions`` what was chosen by itself, and why.
     """
 
     queries: tuple[Query, ...] = ()
@@ -198,6 +198,7 @@ class Trace:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     degradations: tuple[Degradation, ...] = ()
+    decisions: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The trace as JSON-ready values."""
@@ -209,6 +210,7 @@ class Trace:
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "degradations": [d.to_dict() for d in self.degradations],
+            "decisions": [dict(d) for d in self.decisions],
         }
 
 
@@ -285,9 +287,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` each had when it
-    was picked.
-    """
+    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` at the pick."""
 
     indices: Sequence[int]
     scores: Sequence[float]

@@ -336,7 +336,19 @@ def test_what_can_never_work_is_refused_at_construction():
 
 @pytest.mark.parametrize(
     "method",
-    ["pap", "pap+", "add", "add+", "concat", "concat+", "cast", "cast+", "dual-sum", "tri-sum"],
+    [
+        "pap",
+        "pap+",
+        "add",
+        "add+",
+        "concat",
+        "concat+",
+        "cast",
+        "cast+",
+        "dual-sum",
+        "tri-sum",
+        "adaptive",
+    ],
 )
 def test_every_projection_runs_end_to_end(method):
     query = "Find a claim that opposes the argument: zoos should be closed"

@@ -22,6 +22,7 @@ LAYERS = [
         "vectors",
         "sentences",
         "projection",
+        "adaptive",
         "fusion",
         "dedup",
         "gate",
@@ -33,7 +34,7 @@ LAYERS = [
     },
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
     {"judge", "search", "merge", "answer"},
-    {"ordering", "selection", "guard", "backends", "corpus"},
+    {"ordering", "selection", "guard", "rerank", "adaptive_search", "backends", "corpus"},
     {"pipeline"},
     {"local", "loading", "cli", "testing"},
 ]

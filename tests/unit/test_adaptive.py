@@ -1,0 +1,315 @@
+"""The projection chosen per query: geometry with known answers, and the array against the pipeline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from perspective_rag.adaptive import (
+    BORNE_OUT,
+    CENTRING,
+    KINDS,
+    adaptive_scores,
+    choose,
+    parts,
+)
+from perspective_rag.backends.faiss_index import FaissStore
+from perspective_rag.backends.numpy_index import VectorStore
+from perspective_rag.errors import ConfigError
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.types import Passage, Perspective
+
+TOPIC, PLACE, FORM, OTHER = np.eye(4)
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def direct(candidates, q, r, p, kinds=None, fetch_k=50):
+    """The definition in the module's head, written out."""
+    c, q, r, p = unit(candidates), unit(q), unit(r), unit(p)
+    first = np.argsort(-(c @ q), kind="stable")[:fetch_k]
+    root = unit(r - CENTRING * c[first].mean(axis=0))
+    if kinds is not None:
+        p = unit(p - kinds.T @ np.linalg.lstsq(kinds.T, p, rcond=None)[0])
+    found = np.union1d(first, np.argsort(-(c @ (root + p)), kind="stable")[:fetch_k])
+    best = sorted(found, key=lambda i: -(c[i] @ (root + p)))[:5]
+    borne_out = float(np.mean([c[i] @ p for i in best]))
+    weight = min(1.0, max(0.0, borne_out) / BORNE_OUT)
+    scores = c @ unit(root + weight * p)
+    scores[[i for i in range(len(c)) if i not in found]] -= 2.0
+    return scores, weight
+
+
+def problem(seed, n=60, d=16):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * rng.uniform(0.2, 3, (n, 1)), *rng.standard_normal((3, d))
+
+
+def test_a_perspective_that_documents_on_the_root_speak_of_counts_in_full():
+    both = unit(TOPIC + PLACE)
+    rows = np.array([*[TOPIC] * 6, *[PLACE] * 6, *[both] * 6])
+    scores, choice = adaptive_scores(rows, TOPIC + PLACE, TOPIC, PLACE)
+    assert choice.weight == 1.0
+    assert choice.borne_out == pytest.approx(np.sqrt(0.5))
+    assert set(np.argsort(-scores)[:6]) == set(range(12, 18))
+    assert "as much as the root" in choice.reason
+
+
+def test_a_perspective_that_no_document_speaks_of_is_removed():
+    rows = np.array([*[TOPIC] * 3, *[unit(TOPIC + OTHER)] * 3, *[OTHER] * 3])
+    scores, choice = adaptive_scores(rows, TOPIC + PLACE, TOPIC, PLACE)
+    assert (choice.weight, choice.borne_out) == (0.0, 0.0)
+    assert set(np.argsort(-scores)[:3]) == {0, 1, 2}
+    assert choice.vector @ PLACE == 0.0
+    assert choice.reason.startswith("perspective removed")
+
+
+def test_the_weight_grows_with_what_bears_the_perspective_out():
+    turned = parts(TOPIC, TOPIC, PLACE, np.zeros((0, 4)))
+    some = unit(TOPIC + 0.2 * PLACE)
+    choice = choose(turned, np.array([some] * 5))
+    assert choice.borne_out == pytest.approx(some @ PLACE)
+    assert choice.weight == pytest.approx((some @ PLACE) / BORNE_OUT)
+    assert "times the root" in choice.reason
+
+
+def test_a_perspective_that_the_best_candidates_contradict_is_removed_not_negated():
+    turned = parts(TOPIC, TOPIC, PLACE, np.zeros((0, 4)))
+    choice = choose(turned, np.array([unit(TOPIC - 0.5 * PLACE)] * 5))
+    assert choice.borne_out < 0.0
+    assert choice.weight == 0.0
+
+
+def test_words_for_a_kind_of_text_are_taken_from_the_perspective_alone():
+    turned = parts(TOPIC + FORM, TOPIC + FORM, PLACE + FORM, np.zeros((0, 4)), kinds=[FORM])
+    np.testing.assert_allclose(turned.perspective, PLACE, atol=1e-12)
+    np.testing.assert_allclose(turned.root, unit(TOPIC + FORM), atol=1e-12)
+    assert turned.kept == pytest.approx(np.sqrt(0.5))
+
+
+def test_what_the_first_candidates_share_is_taken_from_the_root():
+    turned = parts(TOPIC, unit(TOPIC + OTHER), PLACE, np.array([OTHER, OTHER]))
+    np.testing.assert_allclose(turned.root, unit(unit(TOPIC + OTHER) - CENTRING * OTHER))
+
+
+@pytest.mark.parametrize(
+    ("root", "perspective", "kinds", "why"),
+    [
+        (TOPIC, 0 * PLACE, None, "perspective is zero"),
+        (0 * TOPIC, PLACE, None, "root is zero"),
+        (TOPIC, FORM, [FORM], "kinds of text"),
+    ],
+)
+def test_with_nothing_to_turn_to_the_order_is_that_of_the_plain_query(
+    root, perspective, kinds, why
+):
+    rows, q, _, _ = problem(3, d=4)
+    scores, choice = adaptive_scores(rows, q, root, perspective, kinds=kinds, fetch_k=2)
+    np.testing.assert_allclose(scores, unit(rows) @ unit(q), atol=1e-12)
+    assert why in choice.reason
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kinds", [0, 3])
+@pytest.mark.parametrize("fetch_k", [4, 20, 100])
+def test_scores_equal_the_definition(seed, kinds, fetch_k):
+    rows, q, r, p = problem(seed)
+    words = np.random.default_rng(seed + 100).standard_normal((kinds, 16)) if kinds else None
+    scores, choice = adaptive_scores(rows, q, r, p, kinds=words, fetch_k=fetch_k)
+    expected, weight = direct(rows, q, r, p, words, fetch_k)
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+    assert choice.weight == pytest.approx(weight)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.lists(st.floats(1e-2, 1e2), min_size=4, max_size=4))
+def test_lengths_do_not_matter(seed, lengths):
+    rows, q, r, p = problem(seed)
+    one, choice = adaptive_scores(rows, q, r, p, fetch_k=10)
+    a, b, c, d = lengths
+    two, again = adaptive_scores(rows * a, q * b, r * c, p * d, fetch_k=10)
+    np.testing.assert_allclose(one, two, atol=1e-9)
+    assert again.weight == pytest.approx(choice.weight, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_a_rotation_of_the_whole_space_changes_nothing(seed):
+    rows, q, r, p = problem(seed)
+    rng = np.random.default_rng(seed)
+    kinds = rng.standard_normal((3, 16))
+    turn, _ = np.linalg.qr(rng.standard_normal((16, 16)))
+    one, choice = adaptive_scores(rows, q, r, p, kinds=kinds, fetch_k=10)
+    gaps = np.diff(np.sort(one))
+    assume(gaps.min() > 1e-7)
+    two, again = adaptive_scores(
+        rows @ turn, q @ turn, r @ turn, p @ turn, kinds=kinds @ turn, fetch_k=10
+    )
+    np.testing.assert_allclose(one, two, atol=1e-9)
+    np.testing.assert_allclose(choice.vector @ turn, again.vector, atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 80))
+def test_every_number_stays_in_its_range(seed, fetch_k):
+    rows, q, r, p = problem(seed)
+    scores, choice = adaptive_scores(rows, q, r, p, fetch_k=fetch_k)
+    assert 0.0 <= choice.weight <= 1.0
+    assert -1.0 <= choice.borne_out <= 1.0
+    assert np.linalg.norm(choice.vector) == pytest.approx(1.0)
+    found = scores >= -1.0 - 1e-12
+    assert min(fetch_k, len(rows)) <= found.sum() <= 2 * fetch_k
+    assert (scores[~found] < -1.0 + 1e-12).all()
+
+
+def test_opposite_root_and_perspective_leave_the_root():
+    turned = parts(TOPIC, TOPIC, -TOPIC, np.zeros((0, 4)))
+    assert choose(turned, np.array([-TOPIC] * 5)).vector.tolist() == TOPIC.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"perspective": np.ones(3)}, "perspective"),
+        ({"root": [np.nan, 0, 0, 0]}, "root"),
+        ({"kinds": np.ones((2, 3))}, "kinds"),
+        ({"fetch_k": 0}, "fetch_k"),
+        ({"candidates": np.ones(4)}, "candidates"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    given_ = {
+        "candidates": np.eye(4),
+        "query": TOPIC,
+        "root": TOPIC,
+        "perspective": PLACE,
+        "kinds": None,
+        "fetch_k": 5,
+    } | change
+    positional = [given_.pop(name) for name in ("candidates", "query", "root", "perspective")]
+    with pytest.raises(ConfigError, match=message):
+        adaptive_scores(*positional, **given_)
+
+
+class TableEmbedder:
+    """Every text has its own fixed direction."""
+
+    name = "table"
+
+    def __init__(self, known):
+        self.known = known
+
+    def embed_queries(self, texts):
+        return np.array([self.known[text] for text in texts])
+
+    embed_passages = embed_queries
+
+
+def world(seed=5, n=300, d=24):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n, d))
+    passages = [Passage(str(i), f"passage {i}") for i in range(n)]
+    known = {p.text: row for p, row in zip(passages, rows, strict=True)}
+    texts = ["the root", "its perspective", "the root its perspective", *KINDS]
+    for text in texts:
+        known[text] = rng.standard_normal(d)
+    return passages, rows, known
+
+
+class OneQuery:
+    """Searches for the perspective in one set wording."""
+
+    def expand(self, question, perspectives):
+        from perspective_rag.types import Query
+
+        return [Query("the root its perspective", perspectives[0].id)]
+        yield
+
+
+@pytest.mark.parametrize("store", [VectorStore, FaissStore])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_pipeline_ranks_as_the_arrays_do_and_says_why(store, seed):
+    passages, rows, known = world(seed, n=60)
+    pipeline = PerspectivePipeline(
+        store(passages, rows), embedder=TableEmbedder(known), expander=OneQuery()
+    )
+    result = pipeline.retrieve(
+        "the root",
+        perspectives=[Perspective("side", "its perspective")],
+        projection="adaptive",
+        k=60,
+        fetch_k=60,
+    )
+    expected, choice = adaptive_scores(
+        rows,
+        known["the root its perspective"],
+        known["the root"],
+        known["its perspective"],
+        kinds=[known[kind] for kind in KINDS],
+        fetch_k=60,
+    )
+    found = {c.passage.id: c.scores.get("search:side") for c in result.candidates}
+    assert len(found) == 60
+    for i, score in enumerate(expected):
+        assert found[str(i)] == pytest.approx(score, abs=1e-5)
+    (decision,) = result.trace.to_dict()["decisions"]
+    assert decision["query"] == "the root its perspective"
+    assert decision["weight"] == pytest.approx(choice.weight, abs=1e-3)
+    assert decision["reason"] == choice.reason
+    assert result.trace.calls["search"] == 3  # the question, the query, the query turned
+
+
+@pytest.mark.parametrize("store", [VectorStore, FaissStore])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_ranking_of_a_query_is_the_array_ranking_to_the_last_place(store, seed):
+    from perspective_rag.adaptive_search import search_turned
+    from perspective_rag.flow import run
+    from perspective_rag.search import search_all
+    from perspective_rag.types import Extraction, Query
+
+    passages, rows, known = world(seed)
+    pipeline = PerspectivePipeline(store(passages, rows), embedder=TableEmbedder(known))
+    request = pipeline.request("the root", projection="adaptive", k=5, fetch_k=15)
+    extraction = Extraction("the root", (Perspective("side", "its perspective"),))
+    queries = [Query("the root its perspective", "side")]
+    rankings = run(search_all(request, pipeline.store, pipeline.embedder, extraction, queries))
+    (ranking,) = run(search_turned(request, pipeline.store, pipeline.embedder, rankings))
+    expected, _ = adaptive_scores(
+        rows,
+        known["the root its perspective"],
+        known["the root"],
+        known["its perspective"],
+        kinds=[known[kind] for kind in KINDS],
+        fetch_k=15,
+    )
+    order = [str(i) for i in np.argsort(-expected) if expected[i] > -1.0]
+    assert [hit.passage.id for hit in ranking.hits] == order
+
+
+class FailsLater(VectorStore):
+    """Its third search and all after it fail."""
+
+    searches = 0
+
+    def search(self, text, vector, *, k, filter=None):
+        self.searches += 1
+        if self.searches > 2:
+            raise OSError("gone")
+        return super().search(text, vector, k=k, filter=filter)
+
+
+def test_a_second_search_that_fails_leaves_the_first_ones_candidates_and_is_reported():
+    passages, rows, known = world()
+    pipeline = PerspectivePipeline(
+        FailsLater(passages, rows), embedder=TableEmbedder(known), expander=OneQuery()
+    )
+    result = pipeline.retrieve(
+        "the root", perspectives=[Perspective("side", "its perspective")], projection="adaptive"
+    )
+    assert len(result.candidates) == 5
+    assert [d.stage for d in result.trace.degradations] == ["search"]
+    assert len(result.trace.decisions) == 1
