@@ -69,7 +69,7 @@ def detection(
     the other, how often P(support) is higher for the right one (ties count half). The interval is
     the percentile bootstrap over documents, for the pairs of a document are judged alike.
     """
-    support = np.nan_to_num(found.support)
+    support = np.nan_to_num(np.asarray(found.support, dtype=np.float64))
     truth = np.array([pair.positive for pair in pairs])
     keys = [(pair.question, pair.document) for pair in pairs]
     documents = _grouped(keys)

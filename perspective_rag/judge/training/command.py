@@ -222,9 +222,18 @@ def _exported(
     development: Sequence[LabelledPair],
     out: Path,
     provenance: Mapping[str, Any],
-    **options: int,
+    *,
+    max_tokens: int,
+    max_words: int = 140,
 ) -> dict[str, float]:
-    figures = export(model, development, out, provenance=provenance, **options)
+    figures = export(
+        model,
+        development,
+        out,
+        provenance=provenance,
+        max_tokens=max_tokens,
+        max_words=max_words,
+    )
     (out / "README.md").write_text(model_card(out), encoding="utf-8")
     return figures
 

@@ -101,7 +101,8 @@ def _other_topic(
         silent = [
             arguments[row]
             for row in rows
-            if len(_content(topic[statement]) & _content(arguments[row].topic)) <= 1
+            if arguments[row].topic != topic[statement]
+            and len(_content(topic[statement]) & _content(arguments[row].topic)) <= 1
             and len(_content(statement) & _content(arguments[row].statement)) <= 1
         ]
         for pair in rng.sample(silent, min(source.each, len(silent))):

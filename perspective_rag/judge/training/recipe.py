@@ -136,19 +136,20 @@ def _toml(path: Path) -> dict[str, Any]:
         except ImportError as error:
             raise MissingDependency("judge", "reading a recipe") from error
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
+    return values
 
 
 def _recipe(values: dict[str, Any], place: str) -> Recipe:
     stages = [
         _stage(stage, f"{place}, stage {number}")
-        for number, stage in enumerate(_tables(values.pop("stage", None), f"{place}: stage"), 1)
+        for number, stage in enumerate(_tables(values.pop("stage", []), f"{place}: stage"), 1)
     ]
     development = [
         _made(PairSource, each, f"{place}, development")
-        for each in _tables(values.pop("development", None), f"{place}: development")
+        for each in _tables(values.pop("development", []), f"{place}: development")
     ]
     if not stages or not development:
         raise ConfigError(f"{place}: a recipe needs at least one [[stage]] and one [[development]]")
