@@ -18,6 +18,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.core import results
+from benchmarks.core.arguments import whole
+from benchmarks.core.bootstrap import RESAMPLES
 from benchmarks.core.cells import slug
 from benchmarks.core.encoders import Pooling
 from benchmarks.core.table import wide_console
@@ -105,7 +107,7 @@ def _measure(
         for group in groups:
             outcomes = _outcomes(group, retriever, reading, methods, options.cache, progress)
             found[group.name] = {
-                **group_summary(outcomes, options.seed),
+                **group_summary(outcomes, options.seed, options.resamples),
                 "left_out": list(group.left_out),
                 "countries": _countries(outcomes),
             }
@@ -119,6 +121,7 @@ def _measure(
             "reading": reading.to_dict(),
             "methods": list(methods) if isinstance(retriever, DenseRetriever) else [PLAIN],
             "without": list(options.without),
+            "resamples": options.resamples,
         },
         seed=options.seed,
         data={
@@ -131,7 +134,7 @@ def _measure(
         results={"groups": found},
     )
     name = f"pir-{slug(options.retriever.rpartition('/')[2].rpartition(':')[2])}"
-    return document, name + ("-as-published" if reading != Reading() else "")
+    return document, f"{name}{reading.suffix}"
 
 
 def _outcomes(
@@ -261,6 +264,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, help="results file (default: benchmarks/results/pir-RETRIEVER.json)")
     add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
     add("--seed", type=int, default=13, help="of the resampling and sampling")
+    add("--resamples", type=whole, default=RESAMPLES, help="default: %(default)s")
     return parser
 
 

@@ -22,7 +22,6 @@ from benchmarks.pir.tables import (
 )
 
 DEMO, FULL = "pir_demo", "pir_full"
-PUBLISHED_READING = "-as-published"
 
 Documents = Mapping[str, Mapping[str, Any]]
 
@@ -34,7 +33,7 @@ def sections(folder: Path) -> dict[str, str]:
     }
     extracted = {name: d for name, d in documents.items() if "extraction" in d["results"]}
     measured = {name: d for name, d in documents.items() if "groups" in d["results"]}
-    published = {n: d for n, d in measured.items() if n.endswith(PUBLISHED_READING)}
+    published = {n: d for n, d in measured.items() if any(d["config"]["reading"].values())}
     own = {name: d for name, d in measured.items() if name not in published}
     demo = _with(own, DEMO)
     dense = {name: d for name, d in demo.items() if len(d["config"]["methods"]) > 1}

@@ -47,6 +47,13 @@ class Reading:
             task = task.merged()
         return task.extended() if self.extend_gold else task
 
+    @property
+    def suffix(self) -> str:
+        """What is added to the name of results: nothing for the paper's definition."""
+        if self == Reading.as_published():
+            return "-as-published"
+        return "".join(f"-{name.replace('_', '-')}" for name, on in self.to_dict().items() if on)
+
     def to_dict(self) -> dict[str, bool]:
         """The switches by name."""
         return asdict(self)

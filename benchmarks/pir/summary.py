@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.core.bootstrap import interval, macro_difference, macro_interval, paired_difference
+from benchmarks.core.bootstrap import (
+    RESAMPLES,
+    interval,
+    macro_difference,
+    macro_interval,
+    paired_difference,
+)
 from benchmarks.pir.methods import PLAIN
 from benchmarks.pir.metrics import CUTS
 from benchmarks.pir.running import TaskOutcome
 
 
-def task_summary(outcome: TaskOutcome, seed: int) -> dict[str, Any]:
+def task_summary(outcome: TaskOutcome, seed: int, resamples: int = RESAMPLES) -> dict[str, Any]:
     """One task: sizes, fingerprint, and for each method p-Recall@k and its difference to plain."""
     task = outcome.task
     base = outcome.values[PLAIN]
@@ -23,11 +29,16 @@ def task_summary(outcome: TaskOutcome, seed: int) -> dict[str, Any]:
         "fingerprint": task.fingerprint,
         "methods": {
             name: {
-                "p_recall": {str(k): interval(values[k], seed=seed).to_dict() for k in CUTS},
+                "p_recall": {
+                    str(k): interval(values[k], seed=seed, resamples=resamples).to_dict()
+                    for k in CUTS
+                },
                 "against_plain": _unless_plain(
                     name,
                     {
-                        str(k): paired_difference(values[k], base[k], seed=seed).to_dict()
+                        str(k): paired_difference(
+                            values[k], base[k], seed=seed, resamples=resamples
+                        ).to_dict()
                         for k in CUTS
                     },
                 ),
@@ -40,7 +51,9 @@ def task_summary(outcome: TaskOutcome, seed: int) -> dict[str, Any]:
     }
 
 
-def group_summary(outcomes: Sequence[TaskOutcome], seed: int) -> dict[str, Any]:
+def group_summary(
+    outcomes: Sequence[TaskOutcome], seed: int, resamples: int = RESAMPLES
+) -> dict[str, Any]:
     """A folder of tasks: each of them, and the macro-average over them."""
     names = list(outcomes[0].values)
     average = {}
@@ -48,14 +61,24 @@ def group_summary(outcomes: Sequence[TaskOutcome], seed: int) -> dict[str, Any]:
         rows = {k: [outcome.values[name][k] for outcome in outcomes] for k in CUTS}
         bases = {k: [outcome.values[PLAIN][k] for outcome in outcomes] for k in CUTS}
         average[name] = {
-            "p_recall": {str(k): macro_interval(rows[k], seed=seed).to_dict() for k in CUTS},
+            "p_recall": {
+                str(k): macro_interval(rows[k], seed=seed, resamples=resamples).to_dict()
+                for k in CUTS
+            },
             "against_plain": _unless_plain(
                 name,
-                {str(k): macro_difference(rows[k], bases[k], seed=seed).to_dict() for k in CUTS},
+                {
+                    str(k): macro_difference(
+                        rows[k], bases[k], seed=seed, resamples=resamples
+                    ).to_dict()
+                    for k in CUTS
+                },
             ),
         }
     return {
-        "tasks": {outcome.task.name: task_summary(outcome, seed) for outcome in outcomes},
+        "tasks": {
+            outcome.task.name: task_summary(outcome, seed, resamples) for outcome in outcomes
+        },
         "average": average,
     }
 

@@ -97,6 +97,8 @@ def test_published_readings_are_separate_and_all_of_them_together():
     assert Reading(unmerged=True).task(task) == task
     assert Reading(extend_gold=True).task(task).queries[0].gold == {0, 1, 2}
     published = Reading.as_published()
+    assert (Reading().suffix, published.suffix) == ("", "-as-published")
+    assert Reading(unmerged=True, extend_gold=True).suffix == "-unmerged-extend-gold"
     assert all(published.to_dict().values())
     assert [q.gold for q in published.task(task).queries] == [{0, 1, 2}, {1}, {2}, {3}]
     zero = run_dense(

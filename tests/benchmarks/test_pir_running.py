@@ -1,0 +1,288 @@
+"""A whole PIR run, its retrievers, its analyses, and what is made of the results."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks.core.results import read, write
+from benchmarks.pir.__main__ import main
+from benchmarks.pir.embedding import Vectors
+from benchmarks.pir.extraction import (
+    extraction_scores,
+    jaccard,
+    llm_extractor,
+    rule_extractor,
+    token_f1,
+)
+from benchmarks.pir.figures import main as draw
+from benchmarks.pir.methods import METHODS
+from benchmarks.pir.published import TABLE_2, TABLE_8, TABLE_9, TASKS
+from benchmarks.pir.report import sections
+from benchmarks.pir.retrievers import Choices, load_retriever
+from benchmarks.pir.retrievers.openai_server import OpenAICompatibleEmbedder
+from perspective_rag import CallableLLM, ConfigError, RetrievalError
+from tests.benchmarks.pir_samples import (
+    CORPUS,
+    Counted,
+    letter_retriever,
+    letters,
+    sample_task,
+    write_json,
+    write_jsonl,
+)
+
+CONTRACT = Path(__file__).parents[1] / "contract" / "openai_server.py"
+
+
+def quiet():
+    return Console(file=open("/dev/null", "w"), width=160)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """A folder with a small task under each of the paper's names."""
+    folder = tmp_path / "pir_demo"
+    folder.mkdir()
+    for name in TASKS:
+        write_json(folder / f"{name}.json")
+    values = json.loads((folder / "agnews.json").read_text())
+    values["perspectives"][0] = "a news article happened in Peru"
+    (folder / "agnews.json").write_text(json.dumps(values))
+    values = json.loads((folder / "allsides.json").read_text())
+    values["query_labels"] = ["left", "right", "left", "center", "left"]
+    (folder / "allsides.json").write_text(json.dumps(values))
+    return folder
+
+
+def run(tmp_path, demo, *arguments, retriever=None):
+    out = tmp_path / "results" / "pir-sample.json"
+    cache = tmp_path / "cache"
+    given = ["--data", str(demo), "--out", str(out), "--cache", str(cache), "--resamples", "50"]
+    assert main([*given, *arguments], retriever=retriever, console=quiet()) == 0
+    return read(out)
+
+
+def test_a_run_measures_every_method_and_a_second_one_embeds_nothing(tmp_path, demo):
+    counted = Counted()
+    first = run(tmp_path, demo, retriever=letter_retriever(counted))
+    embedded = counted.texts
+    assert embedded > 0
+    second = run(tmp_path, demo, retriever=letter_retriever(counted))
+    assert counted.texts == embedded
+    assert second["results"] == first["results"]
+    group = first["results"]["groups"]["pir_demo"]
+    assert list(group["average"]) == list(METHODS)
+    assert first["data"]["pir_demo"]["story"] == group["tasks"]["story"]["fingerprint"]
+
+
+def test_a_run_that_was_cut_off_keeps_what_it_embedded(tmp_path):
+    task = sample_task()
+    counted = Counted()
+
+    def fails_on_passages(texts):
+        if CORPUS[0] in texts:
+            raise RuntimeError("the power went out")
+        return counted(texts)
+
+    first = Vectors(letter_retriever(fails_on_passages), tmp_path)
+    with pytest.raises(RuntimeError):
+        first.of(task)
+    first.close()
+    asked = counted.texts
+    found = Vectors(letter_retriever(counted), tmp_path).of(task)
+    assert counted.texts - asked == len(CORPUS)
+    assert found.corpus == pytest.approx(letters(CORPUS), abs=1e-6)
+    assert found.roots == pytest.approx(letters([q.root for q in task.queries]), abs=1e-6)
+
+
+def test_other_models_do_not_share_vectors(tmp_path):
+    task = sample_task()
+    Vectors(letter_retriever(), tmp_path).of(task)
+    other = Vectors(letter_retriever(lambda texts: 2 * letters(texts), "twice"), tmp_path).of(task)
+    assert other.corpus == pytest.approx(2 * letters(CORPUS), abs=1e-5)
+
+
+def test_the_published_reading_reaches_the_results(tmp_path, demo):
+    document = run(tmp_path, demo, "--as-published", retriever=letter_retriever())
+    assert all(document["config"]["reading"].values())
+    tasks = document["results"]["groups"]["pir_demo"]["tasks"]
+    # The third root has one query, which scores 0 whatever was found.
+    assert tasks["story"]["methods"]["none"]["p_recall"]["10"]["mean"] == pytest.approx(2 / 3)
+    plain = run(tmp_path, demo, retriever=letter_retriever())
+    found = plain["results"]["groups"]["pir_demo"]["tasks"]["story"]
+    assert found["methods"]["none"]["p_recall"]["10"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25-okapi"])
+def test_bm25_finds_words(tmp_path, demo, name):
+    pytest.importorskip("rank_bm25")
+    retriever = load_retriever(name)
+    scores = retriever.score(CORPUS, ["pollinate orchards", "Tolls"])
+    assert np.argmax(scores[0]) == 2
+    assert np.argmax(scores[1]) == 1
+    document = run(tmp_path, demo, "--retriever", name)
+    assert list(document["results"]["groups"]["pir_demo"]["average"]) == ["none"]
+
+
+def test_okapi_keeps_case_and_punctuation_as_published():
+    pytest.importorskip("rank_bm25")
+    okapi = load_retriever("bm25-okapi").score
+    words = load_retriever("bm25").score
+    assert not okapi(CORPUS, ["tolls"]).any()
+    assert words(CORPUS, ["tolls!"]).any()
+
+
+def test_names_of_retrievers_are_checked():
+    with pytest.raises(ConfigError, match="did you mean 'contriever'"):
+        load_retriever("contreiver")
+    with pytest.raises(ConfigError, match="neither st:MODEL nor openai:MODEL"):
+        load_retriever("hf:something")
+    with pytest.raises(ConfigError, match="DPR has no pooling but 'pooler'"):
+        load_retriever("dpr", Choices(pooling="mean"))
+
+
+def test_pooling_is_part_of_a_retrievers_name():
+    own = load_retriever("contriever").name
+    published = load_retriever("contriever", Choices(pooler_output=True)).name
+    assert own != published
+
+
+def test_instructed_retrievers_put_the_perspective_before_the_root():
+    query = sample_task().queries[0]
+    tart = load_retriever("tart-dual").query_text(query)
+    assert tart == "a text that supports this [SEP] Bridge tolls are right"
+    instructor = load_retriever("instructor-base").query_text(query)
+    assert instructor.split("\x1f") == [query.perspective, query.root]
+
+
+@pytest.fixture
+def server_module():
+    spec = importlib.util.spec_from_file_location("openai_server", CONTRACT)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault("openai_server", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_an_openai_compatible_server_embeds_in_batches(server_module):
+    pytest.importorskip("openai")
+
+    def embeds(body, _):
+        data = [
+            {"object": "embedding", "index": i, "embedding": letters([text])[0].tolist()}
+            for i, text in enumerate(body["input"])
+        ]
+        data.reverse()  # the order is the index's, not the reply's
+        return 200, {"object": "list", "data": data, "model": "m", "usage": {}}
+
+    with server_module.OpenAIServer(embeds) as server:
+        embedder = OpenAICompatibleEmbedder("m", base_url=server.url, batch_size=4)
+        rows = embedder.embed_passages([*CORPUS, "  "])
+        expected = letters(CORPUS)
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+        assert rows[:-1] == pytest.approx(expected, abs=1e-6)
+        assert not rows[-1].any()
+        assert [len(body["input"]) for body in server.bodies] == [4, 2]
+
+
+def test_a_server_without_embeddings_is_a_clear_error(server_module):
+    pytest.importorskip("openai")
+    with server_module.OpenAIServer(lambda body, _: (500, {"error": "no"})) as server:
+        embedder = OpenAICompatibleEmbedder("m", base_url=server.url, max_retries=0)
+        with pytest.raises(RetrievalError, match="gave no embeddings"):
+            embedder.embed_queries(["a text"])
+
+
+def test_jaccard_and_token_f1_by_hand():
+    assert jaccard("the claim that opposes", ["claim opposes it"]) == pytest.approx(2 / 4)
+    assert token_f1("the claim that opposes", ["claim opposes it"]) == pytest.approx(4 / 6)
+    assert token_f1("bees bees", ["bees"]) == pytest.approx(2 / 3)  # F1 counts words
+    assert jaccard("bees bees", ["bees"]) == 1.0  # the Jaccard index does not
+    assert jaccard("x", ["y", "x"]) == token_f1("x", ["y", "X."]) == 1.0
+    assert token_f1("", ["bees"]) == 0.0
+
+
+def test_extraction_by_rule_and_by_model_is_scored():
+    task = sample_task()
+    by_rule = extraction_scores(task, rule_extractor(), seed=1)
+    assert by_rule.queries == 5
+    assert by_rule.found == 1.0
+    assert 0.5 < by_rule.token_f1 < 1.0
+
+    def reply(prompt):
+        request = prompt.rpartition("Request: ")[2]
+        verb = "opposes" if "opposes" in request else "supports"
+        text = f"a text that {verb} this"
+        return json.dumps({"root": "r", "perspectives": [{"text": text}]})
+
+    by_model = extraction_scores(task, llm_extractor(CallableLLM(reply)), seed=1)
+    assert by_model.jaccard == by_model.token_f1 == 1.0
+    assert by_model.degradations == 0
+    broken = extraction_scores(task, llm_extractor(CallableLLM(lambda prompt: "")), seed=1)
+    assert broken.degradations == 5
+    assert broken.token_f1 == 0.0
+    assert extraction_scores(task, rule_extractor(), seed=1, size=2).queries == 2
+
+
+def test_sections_and_pictures_come_from_the_results(tmp_path, demo):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "results"
+    document = run(tmp_path, demo, "--as-published", retriever=letter_retriever())
+    write(document, folder / "pir-s-as-published.json")
+    run(tmp_path, demo, retriever=letter_retriever())
+    rules = ["--data", str(demo), "--extract", "rules", "--out", str(folder / "pir-rules.json")]
+    assert main(rules, console=quiet()) == 0
+    found = sections(folder)
+    assert "| published: SimCSE-sup | 11.0 | 86.1 |" in found["pir-retrievers"]
+    assert "| pap+ |" in found["pir-methods"]
+    assert "sample-as" not in found["pir-methods"]
+    assert "s-as-published" in found["pir-as-published"]
+    assert "| rules |" in found["pir-extraction"]
+    assert "what there is to find" in found["pir-shares"]
+    pictures = tmp_path / "figures"
+    given = ["--results", str(folder / "pir-sample.json"), "--out", str(pictures)]
+    assert draw(given) == 0
+    names = ["asked", "found", "heatmap"]
+    expected = {f"pir-countries-{name}.svg" for name in names} | {"pir-recall.svg"}
+    assert {path.name for path in pictures.iterdir()} == expected
+    before = (pictures / "pir-recall.svg").read_bytes()
+    assert draw(given) == 0
+    assert (pictures / "pir-recall.svg").read_bytes() == before
+
+
+def test_without_results_there_are_no_sections(tmp_path):
+    assert sections(tmp_path) == {}
+
+
+def test_what_cannot_be_done_ends_with_status_2(tmp_path, demo):
+    given = ["--out", str(tmp_path / "o.json"), "--cache", str(tmp_path)]
+    assert main(["--data", str(tmp_path / "nowhere"), *given], console=quiet()) == 2
+    assert main(["--data", str(demo), "--method", "magic", *given], console=quiet()) == 2
+    assert not (tmp_path / "o.json").exists()
+
+
+def test_a_user_task_runs_alone_with_chosen_methods(tmp_path):
+    path = write_jsonl(tmp_path / "mine.jsonl")
+    document = run(tmp_path, path, "--method", "pap", retriever=letter_retriever())
+    [group] = document["results"]["groups"].values()
+    assert list(group["average"]) == ["none", "pap"]
+
+
+def test_published_averages_are_those_of_their_rows():
+    for table in (TABLE_2, TABLE_8):
+        for name, values in table.items():
+            assert np.mean(values[:-1]) == pytest.approx(values[-1], abs=0.11), name
+    assert TABLE_9["SimCSE-base-sup"][0] == TABLE_8["pap"][-1]
+    assert TABLE_8["none"] == TABLE_2["SimCSE-sup"]
+
+
+def test_results_hold_no_nan(tmp_path, demo):
+    document = run(tmp_path, demo, retriever=letter_retriever())
+    write(document, tmp_path / "again.json")
