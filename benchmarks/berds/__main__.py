@@ -271,7 +271,7 @@ def parser() -> argparse.ArgumentParser:
         "a .jsonl file of retrieval output (default: bm25); may be repeated",
     )
     add("--approach", action="append", choices=APPROACHES, help="may be repeated (default: all)")
-    judges = "default, probe, llm:MODEL[@URL], module:factory, a folder or model id"
+    judges = "default, probe, a preset[@URL], llm:MODEL[@URL], module:factory, folder or id"
     add("--judge", default="default", help=f"scores: {judges} (default: %(default)s)")
     add(
         "--selector",

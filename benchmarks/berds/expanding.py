@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.berds.questions import Question
 from perspective_rag import LLMExtractor, PerspectiveRAGError, run
+from perspective_rag.flow import Recorder
 from perspective_rag.protocols import LLM
 
 
@@ -19,7 +20,8 @@ def expansions_by(llm: LLM, questions: Sequence[Question]) -> dict[str, tuple[st
     written = {}
     for question in questions:
         try:
-            extraction = run(extractor.extract(question.text))
+            # Strict: the extractor would else fall back on its rules.
+            extraction = run(extractor.extract(question.text), Recorder(strict=True))
         except PerspectiveRAGError as error:
             raise PerspectiveRAGError(f"{question.id} could not be expanded: {error}") from error
         written[question.id] = tuple(each.text for each in extraction.perspectives)

@@ -17,6 +17,8 @@ from perspective_rag import (
     OpenAICompatibleLLM,
 )
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.judge.presets import PRESETS
+from perspective_rag.loading import load_judge as load_preset
 from perspective_rag.protocols import LLM, Embedder, Judge
 
 Identity = Mapping[str, Any]
@@ -25,11 +27,17 @@ Identity = Mapping[str, Any]
 def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Identity]:
     """A judge and what identifies it.
 
-    ``default`` is the package's own, ``probe`` the embedding probe, ``llm:MODEL`` or
-    ``llm:MODEL@URL`` a language model behind an OpenAI-compatible server (the authors' evaluator
-    served by vLLM among them), ``module:factory`` a judge of your own; anything else is a folder,
-    an .onnx file or a Hugging Face id of a cross-encoder.
+    ``default`` is the package's own, ``probe`` the embedding probe, a name of
+    ``judge.presets.PRESETS`` a published judge (the papers' evaluator is ``mistral-7b-berds``) in
+    this process or, as ``NAME@URL``, on a server; ``llm:MODEL`` or ``llm:MODEL@URL`` any language
+    model behind an OpenAI-compatible server, ``module:factory`` a judge of your own; anything else
+    is a folder, an .onnx file or a Hugging Face id of a cross-encoder.
     """
+    name, _, url = spec.partition("@")
+    if name in PRESETS:
+        options: dict[str, Any] = {"engine": "server", "base_url": url} if url else {}
+        published = load_preset(name, **options)
+        return published, results.judge_identity(published, None) | {"name": PRESETS[name].model}
     if spec == "probe":
         probe = EmbeddingProbe(embedder)
         return probe, results.judge_identity(probe, WEIGHTS) | {"name": probe.name}
@@ -47,8 +55,8 @@ def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Id
         path = DEFAULT_MODEL if spec == "default" else Path(spec)
         own = CrossEncoderJudge(None if spec == "default" else spec)
         return own, results.judge_identity(own, path)
-    module, found, name = spec.partition(":")
-    if found and module.replace(".", "").isidentifier() and name.isidentifier():
+    module, found, factory = spec.partition(":")
+    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
         made = load_object(spec)()
         if not isinstance(made, Judge):
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
