@@ -29,11 +29,13 @@ from perspective_rag.judge.training.command import (
     evaluate_judge,
     split_by_document,
     train_judge,
+    train_recipe,
 )
 from perspective_rag.judge.training.data import Augmentation, LabelledPair, read_pairs
 from perspective_rag.judge.training.export import export
 from perspective_rag.judge.training.fit import fingerprint_of
 from perspective_rag.judge.training.loop import TrainingConfig, train
+from perspective_rag.judge.training.recipe import Recipe
 
 NOTHING_CHANGED = Augmentation(negation=0.0, padding=0.0)
 
@@ -314,6 +316,59 @@ def test_encoders_of_every_kind_train_and_export(encoder, tmp_path):
     assert not np.array_equal(
         before[tail.replace(".layer.0.", ".layer.1.")].numpy(), after[moved].numpy()
     )
+
+
+RECIPE = """
+name = "toy"
+base = "{base}"
+base_licence = "MIT"
+max_words = 50
+[[development]]
+file = "rows.jsonl"
+[[stage]]
+name = "first"
+epochs = 1
+tokens_per_batch = 512
+[[stage.data]]
+file = "rows.jsonl"
+licence = "CC0"
+[[stage]]
+name = "second"
+epochs = 1
+tokens_per_batch = 512
+[[stage.data]]
+file = "rows.jsonl"
+rows = 30
+[[stage.neutral]]
+kind = "random"
+rows = 20
+"""
+
+
+def test_a_recipe_trains_stage_after_stage_and_resumes_in_the_stage_it_was_in(base, tmp_path):
+    write(tmp_path, pairs(60))
+    (tmp_path / "toy.toml").write_text(RECIPE.format(base=base))
+    recipe, out, seen = Recipe.read(tmp_path / "toy.toml"), tmp_path / "judge", []
+
+    def stop(state):
+        seen.append(state["stage"])
+        if state["stage"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_recipe(recipe, tmp_path, out, stop)
+    assert set(seen) == {1, 2}
+    again: list[int] = []
+    train_recipe(recipe, tmp_path, out, lambda state: again.append(state["stage"]))
+    assert set(again) == {2}
+    stored = json.loads((out / "judge.json").read_text())
+    first, second = stored["provenance"]["stages"]
+    assert (first["name"], first["data"][0]["licence"]) == ("first", "CC0")
+    assert second["data"][1]["neutral by rule"] == "random"
+    assert stored["provenance"]["base"]["licence"] == "MIT"
+    assert stored["max_words"] == 50
+    assert str(tmp_path) not in json.dumps(stored)
+    assert "| first | rows.jsonl" in (out / "README.md").read_text()
 
 
 def test_a_base_that_is_not_there_is_named(tmp_path):
