@@ -82,6 +82,10 @@ class Vectors:
             found.append(np.concatenate(rows))
         return TaskVectors(*found)
 
+    def of_texts(self, texts: Sequence[str]) -> Matrix:
+        """The vectors of further texts on the query side, kept like the others: shape (n, d)."""
+        return self._queries.embed_passages(texts)
+
     def close(self) -> None:
         """Closes the files of the cache."""
         self._queries.close()
