@@ -106,13 +106,14 @@ def parts(
     first: ArrayLike,
     *,
     kinds: ArrayLike | None = None,
+    centring: float = CENTRING,
 ) -> Parts:
     """R and P of one query from the candidates that the plain query found.
 
     ``query``, ``root`` and ``perspective`` have shape (d,), ``first`` (n, d), ``kinds`` (m, d) or
-    None (P is then p itself); lengths do not matter. The query stays as it is where p or r is zero
-    or where kinds of text are all that p names. Raises ConfigError for shapes that differ and for
-    NaN or infinity.
+    None (P is then p itself); lengths do not matter. ``centring`` stands for CENTRING. The query
+    stays as it is where p or r is zero or where kinds of text are all that p names. Raises
+    ConfigError for shapes that differ and for NaN or infinity.
     """
     q = _unit(as_vector(query, "query"))
     r = _unit(as_vector(root, "root", size=q.size))
@@ -124,16 +125,16 @@ def parts(
     left = p if kinds is None else _outside(p, _rows(kinds, "kinds", q.size))
     if is_zero(left):
         return Parts(q, np.zeros_like(q), 0.0, "the perspective names kinds of text alone")
-    centred = r - CENTRING * found.mean(axis=0) if len(found) else r
+    centred = r - centring * found.mean(axis=0) if len(found) else r
     own = _unit(centred) if not is_zero(centred) else r
     return Parts(own, _unit(left), float(np.linalg.norm(left)))
 
 
-def choose(turned: Parts, candidates: ArrayLike) -> Choice:
+def choose(turned: Parts, candidates: ArrayLike, *, full_at: float = BORNE_OUT) -> Choice:
     """The weight of the perspective and the vector to rank with.
 
-    ``candidates`` has shape (n, d): those of both searches. Raises ConfigError for another
-    dimension and for NaN or infinity.
+    ``candidates`` has shape (n, d): those of both searches. ``full_at``, above 0, stands for
+    BORNE_OUT. Raises ConfigError for another dimension and for NaN or infinity.
     """
     rows = _rows(candidates, "candidates", turned.root.size)
     if turned.problem is not None:
@@ -141,7 +142,7 @@ def choose(turned: Parts, candidates: ArrayLike) -> Choice:
     carried = rows @ turned.perspective
     best = np.argsort(-(rows @ turned.root + carried), kind="stable")[:TOP]
     borne_out = float(carried[best].mean()) if len(best) else 0.0
-    weight = float(np.clip(borne_out / BORNE_OUT, 0.0, 1.0))
+    weight = float(np.clip(borne_out / full_at, 0.0, 1.0))
     vector = turned.root + weight * turned.perspective
     # Opposite root and perspective: nothing is left of the sum, and the root is what is asked for.
     vector = turned.root if is_zero(vector) else _unit(vector)
@@ -156,6 +157,8 @@ def adaptive_scores(
     *,
     kinds: ArrayLike | None = None,
     fetch_k: int = 50,
+    centring: float = CENTRING,
+    full_at: float = BORNE_OUT,
 ) -> tuple[Vector, Choice]:
     """The score of every document of a corpus, as two searches of ``fetch_k`` find and rank them.
 
@@ -168,11 +171,11 @@ def adaptive_scores(
         raise ConfigError(f"fetch_k must be at least 1, got {fetch_k}")
     rows = _rows(candidates, "candidates", None)
     first = _best(rows @ _unit(as_vector(query, "query", size=rows.shape[1])), fetch_k)
-    turned = parts(query, root, perspective, rows[first], kinds=kinds)
+    turned = parts(query, root, perspective, rows[first], kinds=kinds, centring=centring)
     if turned.problem is not None:
         return rows @ turned.root, choose(turned, rows[first])
     found = np.union1d(first, _best(rows @ turned.both, fetch_k))
-    choice = choose(turned, rows[found])
+    choice = choose(turned, rows[found], full_at=full_at)
     scores: Vector = rows @ choice.vector
     behind = np.full(len(rows), 2.0)
     behind[found] = 0.0
@@ -187,7 +190,7 @@ def _rows(values: ArrayLike, name: str, columns: int | None) -> Matrix:
     array = np.asarray(values)
     if array.size == 0 and columns is not None:
         return np.zeros((0, columns))
-    return normalised(as_matrix(array, name, columns=columns).astype(np.float64))
+    return normalised(as_matrix(array, name, columns=columns))
 
 
 def _unit(vector: Vector) -> Vector:

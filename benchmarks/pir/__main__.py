@@ -27,12 +27,13 @@ from benchmarks.pir.bias import countries, country_counts, country_portions
 from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, Vectors
 from benchmarks.pir.extraction import SAMPLE, extraction_scores, llm_extractor, rule_extractor
-from benchmarks.pir.methods import METHODS, PLAIN, Method
+from benchmarks.pir.methods import ADAPTIVE, METHODS, PLAIN, Method, adaptive
 from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retriever
 from benchmarks.pir.running import Reading, TaskOutcome, run_dense, run_lexical
 from benchmarks.pir.summary import group_summary
 from benchmarks.pir.tables import group_table
 from perspective_rag import ConfigError, OpenAICompatibleLLM, PerspectiveRAGError
+from perspective_rag.adaptive import KINDS
 
 INTERRUPTED = 130
 POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "pooler")
@@ -95,6 +96,8 @@ def _measure(
             ),
         )
     methods = _methods(options.method)
+    if ADAPTIVE in methods and isinstance(retriever, DenseRetriever):
+        methods[ADAPTIVE] = adaptive(retriever.embedder.embed_queries(KINDS))
     found: dict[str, Any] = {}
     with Progress(
         TextColumn("{task.description}"),

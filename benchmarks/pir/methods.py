@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from perspective_rag.adaptive import BORNE_OUT, CENTRING, adaptive_scores
 from perspective_rag.projection import projected_scores
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import cosine
@@ -36,6 +37,26 @@ def plain(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) 
     return cosine(queries.astype(np.float64), corpus.astype(np.float64))
 
 
+def adaptive(
+    kinds: Matrix | None = None, *, centring: float = CENTRING, full_at: float = BORNE_OUT
+) -> Method:
+    """The projection chosen for each query (``perspective_rag.adaptive``).
+
+    ``kinds`` are the vectors of ``KINDS`` from the same encoder, shape (m, d); None does without.
+    """
+
+    def score(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) -> Matrix:
+        rows = zip(queries, roots, perspectives, strict=True)
+        return np.stack(
+            [
+                adaptive_scores(corpus, q, r, p, kinds=kinds, centring=centring, full_at=full_at)[0]
+                for q, r, p in rows
+            ]
+        )
+
+    return score
+
+
 PUBLISHED_METHODS = (
     PLAIN,
     "add",
@@ -51,7 +72,11 @@ PUBLISHED_METHODS = (
 )
 """The rows of PIR Table 8, in its order."""
 
+ADAPTIVE = "adaptive"
+"""Ours; a run with an encoder replaces the entry below by one with its vectors of ``KINDS``."""
+
 METHODS: dict[str, Method] = {
-    name: plain if name == PLAIN else fixed(name) for name in PUBLISHED_METHODS
+    **{name: plain if name == PLAIN else fixed(name) for name in PUBLISHED_METHODS},
+    ADAPTIVE: adaptive(),
 }
 """name -> method; what is added here becomes a row of every table."""

@@ -1,0 +1,279 @@
+"""The projection chosen per query, its constants chosen without the task that is scored.
+
+python -m benchmarks.pir.adaptive --data data/pir_demo --data data/pir_full \\
+    --without pir_full/perspectrum=general --retriever all-minilm-l6-v2
+
+For each group of tasks: plain cosine, fixed rows, the adaptive choice, it with the judge's
+re-ordering by stance, parts of it left out, and reworded queries; queries of equal text merged and
+apart. For the first group also the constants chosen on all tasks but one, and but two, of a grid.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.core import results
+from benchmarks.core.bootstrap import macro_difference
+from benchmarks.core.table import wide_console
+from benchmarks.pir.data import Group, read_groups, without_labels
+from benchmarks.pir.embedding import DenseRetriever, TaskVectors, Vectors
+from benchmarks.pir.methods import METHODS, PLAIN, Method, adaptive
+from benchmarks.pir.metrics import gold_ranks, root_values
+from benchmarks.pir.retrievers import Choices, load_retriever
+from benchmarks.pir.stance import reranked
+from benchmarks.pir.tasks import Task
+from perspective_rag import ConfigError, CrossEncoderJudge, PerspectiveRAGError
+from perspective_rag.adaptive import BORNE_OUT, CENTRING, KINDS
+from perspective_rag.protocols import Judge
+from perspective_rag.types import Matrix
+
+K = 5
+FIXED = (PLAIN, "pap", "pap+", "add", "tri-sum")
+CENTRINGS = (0.25, 0.5, 0.75)
+FULL_AT = (0.2, 0.3, 0.4)
+ALWAYS = 1e-9
+"""BORNE_OUT so small that every perspective with any hold counts in full."""
+
+Values = dict[str, dict[str, list[float]]]
+"""method -> task -> p-Recall@5 of each root."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the comparison; the exit status is 0, or 2 for what could not be done."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    console = wide_console()
+    started = time.perf_counter()
+    try:
+        groups = without_labels(read_groups(options.data), options.without)
+        retriever = load_retriever(options.retriever, Choices(model=options.model))
+        if not isinstance(retriever, DenseRetriever):
+            raise ConfigError(f"{options.retriever} has no vectors to project")
+        judge = CrossEncoderJudge(options.judge) if options.rerank else None
+        kinds = retriever.embedder.embed_queries(KINDS)
+        vectors = Vectors(retriever, options.cache / "pir")
+        found: dict[str, Any] = {}
+        for group in groups:
+            console.print(f"{group.name}: {', '.join(task.name for task in group.tasks)}")
+            with_grid = group is groups[0]
+            found[group.name] = _group(group, vectors, kinds, judge, options, with_grid)
+            console.print(_lines(found[group.name]), highlight=False)
+        vectors.close()
+        document = results.document(
+            "pir.adaptive",
+            arguments=given,
+            config={"centring": CENTRING, "borne_out": BORNE_OUT, "kinds": list(KINDS), "k": K},
+            seed=options.seed,
+            data={g.name: {t.name: t.fingerprint for t in g.tasks} for g in groups},
+            embedder=retriever.name,
+            judge={"name": judge.name} if judge is not None else None,
+            seconds=time.perf_counter() - started,
+            degradations=0,
+            results={"groups": found},
+        )
+        results.write(document, options.out)
+    except PerspectiveRAGError as error:
+        console.print(f"[red]{type(error).__name__}:[/red] {error}")
+        return 2
+    console.print(f"Written to {options.out}", highlight=False)
+    return 0
+
+
+def _group(
+    group: Group,
+    vectors: Vectors,
+    kinds: Matrix,
+    judge: Judge | None,
+    options: argparse.Namespace,
+    with_grid: bool,
+) -> dict[str, Any]:
+    methods: dict[str, Method] = {name: METHODS[name] for name in FIXED}
+    methods["adaptive"] = adaptive(kinds)
+    methods["adaptive, perspective always in full"] = adaptive(kinds, full_at=ALWAYS)
+    methods["adaptive, no kinds of text"] = adaptive()
+    methods["adaptive, no centring"] = adaptive(kinds, centring=0.0)
+    cells = {
+        f"centring {c}, full at {f}": adaptive(kinds, centring=c, full_at=f)
+        for c, f in product(CENTRINGS, FULL_AT)
+        if with_grid
+    }
+    rows: dict[str, Values] = {"merged": {}, "apart": {}}
+    grid: dict[str, Values] = {"merged": {}, "apart": {}}
+    worded: Values = {}
+    judged = 0
+    for task in group.tasks:
+        merged = task.merged()
+        once = vectors.of(merged)
+        scores = {name: _scores(method, once) for name, method in methods.items()}
+        if judge is not None:
+            name = "adaptive + stance rerank"
+            scores[name], pairs = reranked(judge, merged, scores["adaptive"])
+            judged += pairs
+        of_cells = {name: _scores(method, once) for name, method in cells.items()}
+        for target, table in ((rows, scores), (grid, of_cells)):
+            _record(target["merged"], merged, table)
+            apart = {name: _spread(each, task, merged) for name, each in table.items()}
+            _record(target["apart"], task, apart)
+        if options.reworded:
+            other = reworded(merged)
+            again = vectors.of(other)
+            for name in (PLAIN, "adaptive"):
+                _record(worded, other, {name: _scores(methods[name], again)})
+    return {
+        "judged_pairs": judged,
+        "rows": {reading: _summary(values, options.seed) for reading, values in rows.items()},
+        "left_out_one": {r: _left_out(grid[r], rows[r], 1) for r in grid},
+        "left_out_two": {r: _left_out(grid[r], rows[r], 2) for r in grid},
+        "reworded": _summary(worded, options.seed) if worded else None,
+    }
+
+
+def reworded(task: Task) -> Task:
+    """The same task in other words: what frames queries and perspectives is said differently."""
+    return replace(
+        task,
+        queries=tuple(
+            replace(
+                query,
+                text=_other_words(query.text),
+                perspective=_other_words(query.perspective),
+            )
+            for query in task.queries
+        ),
+    )
+
+
+def _other_words(text: str) -> str:
+    for pattern, words in _WORDS:
+        text = pattern.sub(words, text, count=1)
+    return text
+
+
+_WORDS = tuple(
+    (re.compile(pattern, re.IGNORECASE), words)
+    for pattern, words in (
+        (r"^find (an? )?", "I would like to see "),
+        (r"\ba news article\b|\bnews article\b", "press coverage"),
+        (r"\ba claim\b|\bclaim\b", "an assertion"),
+        (r"\ba story\b", "a short tale"),
+        (r"\bopposes\b", "disagrees with"),
+        (r"\bsupports\b", "agrees with"),
+        (r"\brefutes\b", "disproves"),
+        (r"\bhappened in\b", "from"),
+        (r"\brelates to\b", "has to do with"),
+    )
+)
+
+
+def _scores(method: Method, vectors: TaskVectors) -> Matrix:
+    return method(vectors.queries, vectors.roots, vectors.perspectives, vectors.corpus)
+
+
+def _spread(scores: Matrix, task: Task, merged: Task) -> Matrix:
+    """The rows of merged queries for the queries they were merged from."""
+    place = {(query.text, query.root): i for i, query in enumerate(merged.queries)}
+    return scores[[place[query.text, query.root] for query in task.queries]]
+
+
+def _record(values: Values, task: Task, scores: Mapping[str, Matrix]) -> None:
+    for name, each in scores.items():
+        found = root_values(gold_ranks(each, task), task, K)
+        values.setdefault(name, {})[task.name] = found
+
+
+def _summary(values: Values, seed: int) -> dict[str, Any]:
+    summary = {}
+    plain = list(values[PLAIN].values())
+    for name, tasks in values.items():
+        means = {task: 100.0 * float(np.mean(found)) for task, found in tasks.items()}
+        difference = macro_difference(list(tasks.values()), plain, seed=seed)
+        summary[name] = {
+            "tasks": {task: round(mean, 2) for task, mean in means.items()},
+            "mean": round(float(np.mean(list(means.values()))), 2),
+            "over_plain": round(
+                float(np.mean([means[t] - 100.0 * np.mean(values[PLAIN][t]) for t in means])), 2
+            ),
+            "p": round(difference.p, 6),
+        }
+    return summary
+
+
+def _left_out(grid: Values, rows: Values, count: int) -> dict[str, Any]:
+    """Each choice of ``count`` tasks scored with the constants best on the mean of the others."""
+    if not grid:
+        return {}
+    means = {
+        cell: {task: 100.0 * float(np.mean(found)) for task, found in tasks.items()}
+        for cell, tasks in grid.items()
+    }
+    tasks = list(next(iter(means.values())))
+    if len(tasks) <= count:
+        return {}
+    folds = {}
+    scored: dict[str, list[float]] = {task: [] for task in tasks}
+    for held in combinations(tasks, count):
+        others = [task for task in tasks if task not in held]
+        best = max(means, key=lambda cell: np.mean([means[cell][task] for task in others]))
+        folds[" + ".join(held)] = best
+        for task in held:
+            scored[task].append(means[best][task])
+    own = {task: float(np.mean(found)) for task, found in scored.items()}
+    plain = {task: 100.0 * float(np.mean(found)) for task, found in rows[PLAIN].items()}
+    return {
+        "chosen": folds,
+        "tasks": {task: round(value, 2) for task, value in own.items()},
+        "mean": round(float(np.mean(list(own.values()))), 2),
+        "over_plain": round(float(np.mean([own[task] - plain[task] for task in tasks])), 2),
+        "least_over_plain": round(min(own[task] - plain[task] for task in tasks), 2),
+    }
+
+
+def _lines(summary: Mapping[str, Any]) -> str:
+    lines = []
+    for reading, rows in summary["rows"].items():
+        lines.append(reading)
+        for name, row in rows.items():
+            values = "  ".join(f"{task} {value:5.1f}" for task, value in row["tasks"].items())
+            lines.append(f"  {name:38s} {values}  mean {row['mean']:5.2f} {row['over_plain']:+.2f}")
+        for left in ("left_out_one", "left_out_two"):
+            if found := summary[left][reading]:
+                lines.append(f"  {left}: mean {found['mean']} {found['over_plain']:+}")
+    if summary["reworded"]:
+        for name, row in summary["reworded"].items():
+            lines.append(
+                f"  reworded, {name}: mean {row['mean']} {row['over_plain']:+} {row['tasks']}"
+            )
+    return "\n".join(lines)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.pir.adaptive",
+        description="The projection chosen per query against plain cosine and fixed projections.",
+    )
+    add = parser.add_argument
+    add("--data", action="append", required=True, help="as for benchmarks.pir")
+    add("--retriever", default="all-minilm-l6-v2", help="as for benchmarks.pir")
+    add("--model", help="an id or folder in place of the retriever's own weights")
+    add("--without", action="append", default=[], metavar="GROUP/TASK=LABEL")
+    add("--rerank", action="store_true", help="also re-order by stance with a judge")
+    add("--judge", help="the judge's model (default: the one that comes with the package)")
+    add("--reworded", action="store_true", help="also with queries in other words")
+    add("--out", type=Path, default=results.RESULTS / "pir_adaptive.json")
+    add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
+    add("--seed", type=int, default=13, help="of the significance test")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

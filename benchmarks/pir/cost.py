@@ -1,0 +1,165 @@
+"""What a projection adds to a search: milliseconds a query at growing numbers of vectors.
+
+python -m benchmarks.pir.cost --vectors 10000 100000 1000000
+
+One exact FAISS index of random unit vectors on one thread; the median processor time of a search
+with the plain query, of one with PAP (the query projected, then the same search), and of the
+adaptive choice (both of its searches, the vectors of what they find, and the ranking).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.core import results
+from benchmarks.core.arguments import whole
+from benchmarks.core.table import wide_console
+from perspective_rag.adaptive import choose, parts
+from perspective_rag.projection import project_query
+from perspective_rag.types import Matrix, Vector
+from perspective_rag.vectors import normalised
+
+SIZES = (10_000, 100_000, 1_000_000)
+CHUNK = 100_000
+KINDS = 6
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; the exit status is 0."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    console = wide_console()
+    started = time.perf_counter()
+    found = {}
+    for size in options.vectors:
+        row = measure(size, options.dimensions, options.queries, options.fetch_k, options.seed)
+        found[str(size)] = row
+        console.print(
+            f"{size:>9,} vectors: "
+            + ", ".join(f"{name} {value:.3f}" for name, value in row.items()),
+            highlight=False,
+        )
+    document = results.document(
+        "pir.cost",
+        arguments=given,
+        config={
+            "dimensions": options.dimensions,
+            "queries": options.queries,
+            "fetch_k": options.fetch_k,
+            "index": "faiss.IndexFlatIP",
+            "unit": "median milliseconds of processor time a query, one thread",
+        },
+        seed=options.seed,
+        data={"random unit vectors": list(options.vectors)},
+        embedder="none",
+        judge=None,
+        seconds=time.perf_counter() - started,
+        degradations=0,
+        results={"by_vectors": found},
+    )
+    results.write(document, options.out)
+    console.print(f"Written to {options.out}", highlight=False)
+    return 0
+
+
+def measure(size: int, dimensions: int, queries: int, fetch_k: int, seed: int) -> dict[str, float]:
+    """Median milliseconds of each way, and the ratios to plain search of the query-wise medians.
+
+    The ways take turns within each query, so that what else the machine does strikes all alike.
+    """
+    import faiss
+
+    # Processor time of one thread: what else the machine does then counts for nothing.
+    faiss.omp_set_num_threads(1)
+    generator = np.random.default_rng(seed)
+    index = faiss.IndexFlatIP(dimensions)
+    for start in range(0, size, CHUNK):
+        index.add(_random(generator, min(CHUNK, size - start), dimensions))
+    kinds = _random(generator, KINDS, dimensions)
+    triples = _random(generator, 3 * queries, dimensions).reshape(queries, 3, dimensions)
+
+    def search(vector: Vector) -> Matrix:
+        unit = np.ascontiguousarray(normalised(vector)[None, :], dtype=np.float32)
+        _, positions = index.search(unit, fetch_k)
+        rows: Matrix = positions[0]
+        return rows
+
+    def vectors_of(positions: Matrix) -> Matrix:
+        rows: Matrix = index.reconstruct_batch(positions)
+        return rows
+
+    def plain(q: Vector, r: Vector, p: Vector) -> None:
+        search(q)
+
+    def pap(q: Vector, r: Vector, p: Vector) -> None:
+        search(project_query("pap", q, r, p)[0])
+
+    def adaptive(q: Vector, r: Vector, p: Vector) -> None:
+        first = search(q)
+        rows = vectors_of(first)
+        turned = parts(q, r, p, rows, kinds=kinds)
+        known = set(first.tolist())
+        second = np.array([i for i in search(turned.both).tolist() if i not in known], dtype=int)
+        rows = np.concatenate([rows, vectors_of(second)]) if len(second) else rows
+        np.argsort(-(rows @ choose(turned, rows).vector), kind="stable")
+
+    ways: dict[str, Callable[[Vector, Vector, Vector], None]] = {
+        "plain": plain,
+        "pap": pap,
+        "adaptive": adaptive,
+    }
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for way in ways.values():
+        way(*triples[0])
+    for place, triple in enumerate(triples):
+        names = list(ways)
+        for name in names[place % 3 :] + names[: place % 3]:
+            begun = time.thread_time()
+            ways[name](*triple)
+            taken[name].append(1000.0 * (time.thread_time() - begun))
+    medians = {name: float(np.median(values)) for name, values in taken.items()}
+    row = {f"{name}_ms": round(value, 4) for name, value in medians.items()}
+    for name in ("pap", "adaptive"):
+        row[f"{name}_times_plain"] = round(medians[name] / medians["plain"], 3)
+    row["pap_turning_ms"] = round(_turning(triples), 4)
+    return row
+
+
+def _turning(triples: Matrix) -> float:
+    """Median milliseconds of PAP's arithmetic alone."""
+    taken = []
+    for q, r, p in triples:
+        begun = time.thread_time()
+        project_query("pap", q, r, p)
+        taken.append(1000.0 * (time.thread_time() - begun))
+    return float(np.median(taken))
+
+
+def _random(generator: np.random.Generator, rows: int, dimensions: int) -> Matrix:
+    drawn = generator.standard_normal((rows, dimensions), dtype=np.float32)
+    unit: Matrix = np.ascontiguousarray(normalised(drawn))
+    return unit
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.pir.cost", description="What a projection adds to a search."
+    )
+    add = parser.add_argument
+    add("--vectors", type=whole, nargs="+", default=list(SIZES), help="default: %(default)s")
+    add("--dimensions", type=whole, default=384)
+    add("--queries", type=whole, default=60)
+    add("--fetch-k", type=whole, default=50)
+    add("--seed", type=int, default=13)
+    add("--out", type=Path, default=results.RESULTS / "pir_cost.json")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
