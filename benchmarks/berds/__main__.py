@@ -39,7 +39,7 @@ from benchmarks.berds.stances import Stances
 from benchmarks.berds.web import web_retriever
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.table import wide_console
+from benchmarks.core.table import Table, wide_console
 from perspective_rag import ConfigError, PerspectiveRAGError
 
 INTERRUPTED = 130
@@ -136,7 +136,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> Non
     for line in report.notes(document):
         console.print(line, highlight=False, markup=False)
     for table in report.tables(result.figures):
-        console.print(table.rich())
+        console.print(_shown(table))
     places = ", ".join(str(each) for each in (out, out.with_suffix(".md"), *written))
     console.print(f"Written: {places}", highlight=False)
 
@@ -223,7 +223,16 @@ def _show_first(figures: Mapping[str, Any], console: Console, started: float) ->
     table = report.base(figures, 5)
     table.title = f"First answer after {time.perf_counter() - started:.0f} s: {table.title}"
     table.rows = [row for row in table.rows if row[0].startswith("measured")]
-    console.print(table.rich())
+    console.print(_shown(table))
+
+
+def _shown(table: Table) -> Any:
+    """The table for a terminal: narrow columns of numbers give way before the row's name does."""
+    shown = table.rich()
+    for place, column in enumerate(shown.columns):
+        column.no_wrap = False
+        column.min_width = 7 if place else 24
+    return shown
 
 
 class _Ticker:

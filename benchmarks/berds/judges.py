@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.berds.own import load_object
 from benchmarks.berds.probe import WEIGHTS, EmbeddingProbe
 from benchmarks.core import results
 from perspective_rag import (
@@ -20,6 +19,7 @@ from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.judge.presets import PRESETS
 from perspective_rag.loading import load_judge as load_preset
 from perspective_rag.protocols import LLM, Embedder, Judge
+from perspective_rag.user_retriever import load_object
 
 Identity = Mapping[str, Any]
 

@@ -185,6 +185,12 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         f"The judge that scores is {judge['name']} (threshold {judge['threshold']:g}); "
         + (f"the one that selects is {selector['name']}." if selector else "none selects."),
     ]
+    if figures["judged_for_both"] is not None:
+        lines.append(
+            f"Of the passages that it finds to support one of two opposing perspectives it finds "
+            f"{_hundred(figures['judged_for_both'])}% to support both: the fewer, the more its "
+            "verdicts are worth."
+        )
     if figures["same_model_selects_and_scores"]:
         lines.append("**One model selects and scores: the pipeline's rows are not to be trusted.**")
     if document["degradations"]:

@@ -95,6 +95,7 @@ def summary(
         "sizes": {
             name: _sizes(questions, runs, golds, depth, seed) for name, runs in plain.items()
         },
+        "judged_for_both": _judged_for_both(golds, stances),
         "union": _union(questions, plain, golds, depth, seed),
         "lean": _leans(questions, plain, golds, stances, askings, seed),
     }
@@ -212,6 +213,18 @@ def _leans(
         figures = lean(cases, 5, seed=seed)
         result.append({"retriever": asking.retriever, "asked_as": asking.asked_as, **figures})
     return sorted(result, key=lambda row: str(row["retriever"]))
+
+
+def _judged_for_both(golds: Mapping[str, Gold], stances: Places) -> float | None:
+    """How far the judge tells two sides apart: of the passages it finds to support one of two
+    opposing perspectives, the share it finds to support both. None without such passages.
+    """
+    either = both = 0
+    for identity, places in stances.items():
+        if places is not None:
+            one, other = (golds[identity][str(place)] for place in places)
+            either, both = either + len(one | other), both + len(one & other)
+    return round(both / either, 6) if either else None
 
 
 def average(row: Mapping[str, Any], metric: str) -> Mapping[str, float]:

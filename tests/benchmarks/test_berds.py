@@ -173,6 +173,7 @@ def test_the_whole_command_reproduces_known_figures(data, judged):
     # Asked in the opponents' words, their three passages come first.
     assert leans["opposing"] == leans["opposing"] | {"p": 0.4, "n": 0.6, "delta": -0.5}
     assert leans["supporting"]["delta"] == 1.0
+    assert document["results"]["judged_for_both"] == 0.0
     assert document["degradations"] == 0
     assert document["judge"]["name"] == "other words"
     for row in rows.values():
@@ -500,3 +501,19 @@ def test_a_ranking_for_k_is_the_one_made_for_it():
     assert [p.id for p in found.ranking(10)][:2] == ["9", "8"]
     assert found.ranking(100) == []
     assert report.percent({"mean": 0.5, "low": 0.25, "high": 0.75}) == "50.0 [25.0, 75.0]"
+
+
+def test_the_page_holds_what_was_measured(tmp_path, monkeypatch):
+    from benchmarks.berds import page
+
+    assert page.main(["--check"]) == 0, (
+        "docs/berds.md is out of date: python -m benchmarks.berds.page"
+    )
+    changed = tmp_path / "berds.md"
+    changed.write_text(
+        page.PAGE.read_text().replace("| measured: bm25, default |", "| measured: bm25, other |")
+    )
+    monkeypatch.setattr(page, "PAGE", changed)
+    assert page.main(["--check"]) == 1
+    assert page.main([]) == 0
+    assert page.main(["--check"]) == 0
