@@ -96,8 +96,6 @@ def _measure(
             ),
         )
     methods = _methods(options.method)
-    if ADAPTIVE in methods and isinstance(retriever, DenseRetriever):
-        methods[ADAPTIVE] = adaptive(retriever.embedder.embed_queries(KINDS))
     found: dict[str, Any] = {}
     with Progress(
         TextColumn("{task.description}"),
@@ -152,6 +150,8 @@ def _outcomes(
     if not isinstance(retriever, DenseRetriever):
         return [run_lexical(task, retriever, reading) for task in tasks]
     vectors = Vectors(retriever, cache / "pir")
+    if ADAPTIVE in methods:
+        methods = {**methods, ADAPTIVE: adaptive(vectors.of_queries(KINDS))}
     found = []
     for task in tasks:
         bar = progress.add_task(f"embedding {task.name}")

@@ -29,7 +29,7 @@ from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, TaskVectors, Vectors
 from benchmarks.pir.methods import METHODS, PLAIN, Method, adaptive
 from benchmarks.pir.metrics import gold_ranks, root_values
-from benchmarks.pir.retrievers import Choices, load_retriever
+from benchmarks.pir.retrievers import Choices, Retriever, load_retriever
 from benchmarks.pir.stance import reranked
 from benchmarks.pir.tasks import Task
 from perspective_rag import ConfigError, CrossEncoderJudge, PerspectiveRAGError
@@ -48,20 +48,30 @@ Values = dict[str, dict[str, list[float]]]
 """method -> task -> p-Recall@5 of each root."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the comparison; the exit status is 0, or 2 for what could not be done."""
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    retriever: Retriever | None = None,
+    judge: Judge | None = None,
+) -> int:
+    """Runs the comparison; ``retriever`` and ``judge`` replace those of the command line.
+
+    The exit status is 0, or 2 for what could not be done.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = wide_console()
     started = time.perf_counter()
     try:
         groups = without_labels(read_groups(options.data), options.without)
-        retriever = load_retriever(options.retriever, Choices(model=options.model))
+        if retriever is None:
+            retriever = load_retriever(options.retriever, Choices(model=options.model))
         if not isinstance(retriever, DenseRetriever):
             raise ConfigError(f"{options.retriever} has no vectors to project")
-        judge = CrossEncoderJudge(options.judge) if options.rerank else None
-        kinds = retriever.embedder.embed_queries(KINDS)
+        if options.rerank and judge is None:
+            judge = CrossEncoderJudge(options.judge)
         vectors = Vectors(retriever, options.cache / "pir")
+        kinds = vectors.of_queries(KINDS)
         found: dict[str, Any] = {}
         for group in groups:
             console.print(f"{group.name}: {', '.join(task.name for task in group.tasks)}")

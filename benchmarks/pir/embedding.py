@@ -86,6 +86,10 @@ class Vectors:
         """The vectors of further texts on the query side, kept like the others: shape (n, d)."""
         return self._queries.embed_passages(texts)
 
+    def of_queries(self, texts: Sequence[str]) -> Matrix:
+        """The vectors of texts on the query side, shape (n, d)."""
+        return self._queries.embed_passages(list(texts))
+
     def close(self) -> None:
         """Closes the files of the cache."""
         self._queries.close()

@@ -1,0 +1,104 @@
+"""The comparison of the adaptive choice: its protocol, the re-ordering on a task, and its cost."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.core.results import check
+from benchmarks.pir import adaptive as comparison
+from benchmarks.pir.cost import measure
+from benchmarks.pir.methods import PLAIN
+from benchmarks.pir.stance import BEFORE, reranked
+from perspective_rag.testing import TableJudge
+from tests.benchmarks.pir_samples import letter_retriever, sample_task, write_json, write_jsonl
+
+
+def test_constants_are_chosen_without_the_task_that_is_scored():
+    grid = {
+        "low": {"a": [1.0], "b": [0.0], "c": [0.0]},
+        "high": {"a": [0.0], "b": [1.0], "c": [0.6]},
+    }
+    rows = {PLAIN: {"a": [0.5], "b": [0.5], "c": [0.5]}}
+    found = comparison._left_out(grid, rows, 1)
+    # Without a: high (0.8 against 0). Without b: low (0.5 against 0.3). Without c: low, the first.
+    assert found["chosen"] == {"a": "high", "b": "low", "c": "low"}
+    assert found["tasks"] == {"a": 0.0, "b": 0.0, "c": 0.0}
+    assert found["over_plain"] == found["least_over_plain"] == -50.0
+    assert len(comparison._left_out(grid, rows, 2)["chosen"]) == 3
+
+
+def test_a_group_with_as_many_tasks_as_are_left_out_has_no_such_protocol():
+    assert comparison._left_out({"low": {"a": [1.0]}}, {PLAIN: {"a": [0.5]}}, 1) == {}
+
+
+def test_other_words_change_what_frames_a_query_and_keep_its_root():
+    task = sample_task()
+    other = comparison.reworded(task)
+    assert other.queries[1].text.startswith("I would like to see text that disagrees with")
+    for old, new in zip(task.queries, other.queries, strict=True):
+        assert new.text.endswith(old.root)
+        assert (new.root, new.gold) == (old.root, old.gold)
+
+
+def test_the_side_asked_for_comes_first_within_the_limit():
+    task = sample_task()
+    task = comparison.replace(
+        task,
+        queries=tuple(
+            comparison.replace(
+                q, text=f"Find a claim that {q.perspective.split()[3]} the claim: {q.root}"
+            )
+            for q in task.queries
+        ),
+    )
+    scores = np.tile(np.linspace(0.9, 0.4, 6), (5, 1))
+    judge = TableJudge({("2", "oppose"): 0.9, ("5", "oppose"): 1.0}, default=0.1)
+    result, pairs = reranked(judge, task, scores, limit=4)
+    assert pairs == 4 * 5
+    assert np.argsort(-result[1]).tolist() == [2, 0, 1, 3, 4, 5]
+    assert result[1][2] == pytest.approx(BEFORE + 0.9 * scores[1][2])
+    assert np.argsort(-result[0]).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_query_that_asks_for_no_side_keeps_its_scores():
+    task = sample_task()  # "Find a text that supports this: ..." is no claim's side by its wording
+    plain = comparison.replace(
+        task, queries=tuple(comparison.replace(q, text="bridges") for q in task.queries)
+    )
+    scores = np.random.default_rng(0).standard_normal((5, 6))
+    result, pairs = reranked(TableJudge(), plain, scores)
+    assert pairs == 0
+    np.testing.assert_array_equal(result, scores)
+
+
+def test_the_command_writes_every_row_with_its_provenance(tmp_path):
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    write_jsonl(tasks / "one.jsonl")
+    write_json(tasks / "two.json")
+    out = tmp_path / "out.json"
+    arguments = ["--data", str(tasks), "--rerank", "--reworded", "--cache", str(tmp_path / "c")]
+    status = comparison.main(
+        [*arguments, "--out", str(out)], retriever=letter_retriever(), judge=TableJudge()
+    )
+    assert status == 0
+    document = json.loads(out.read_text(encoding="utf-8"))
+    check(document)
+    (group,) = document["results"]["groups"].values()
+    assert set(group["rows"]["merged"]) >= {"none", "pap", "adaptive", "adaptive + stance rerank"}
+    for rows in group["rows"].values():
+        assert rows["none"]["over_plain"] == 0.0
+        for row in rows.values():
+            assert set(row["tasks"]) == {"one", "two"}
+            assert 0.0 <= row["mean"] <= 100.0
+    assert set(group["left_out_one"]["merged"]["chosen"]) == {"one", "two"}
+    assert set(group["reworded"]) == {"none", "adaptive"}
+
+
+def test_the_cost_is_measured_for_each_way():
+    row = measure(500, 16, queries=5, fetch_k=10, seed=1)
+    assert {"plain_ms", "pap_ms", "adaptive_ms", "pap_times_plain"} <= set(row)
+    assert all(value >= 0.0 for value in row.values())
