@@ -72,7 +72,9 @@ def test_what_was_not_judged_counts_as_the_mean_of_the_others():
 def test_the_unit_of_relevance_changes_no_order(rows, factor):
     near, sides = (np.array(column) for column in zip(*rows, strict=True))
     one = stance_scores(near, sides)
-    np.testing.assert_allclose(stance_scores(near * factor, sides), one * factor, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        stance_scores(near * factor, sides), one * factor, rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
