@@ -6,24 +6,34 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from perspective_rag.commands import ask, audit, dataset, index
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.judge.training.cli import add_commands
 
+FAILED = 2
+INTERRUPTED = 130
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns 0, or 1 after an error that is printed in one line."""
+    """Runs the command; returns 0, the command's own status (1 where a limit was missed), 2 after
+    an error that is printed in one line, or 130 after Ctrl-C.
+    """
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        return options.run(options) or 0
     except PerspectiveRAGError as error:
         sys.stderr.write(f"perspective-rag: {error}\n")
-        return 1
-    return 0
+        return FAILED
+    except KeyboardInterrupt:
+        sys.stderr.write("perspective-rag: interrupted; what is on disk is kept\n")
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="perspective-rag", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in (ask, index, audit, dataset):
+        command.add_command(commands)
     judge = commands.add_parser("judge", help="train and evaluate judges").add_subparsers(
         required=True
     )

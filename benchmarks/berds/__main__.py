@@ -17,15 +17,16 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.berds import report
-from benchmarks.berds.approaches import APPROACHES
+from benchmarks.berds.arguments import parser
+from benchmarks.berds.config import Validation, arguments_of, validation_of
 from benchmarks.berds.estimate import estimate
 from benchmarks.berds.expanding import expansions_by
 from benchmarks.berds.figures import draw
+from benchmarks.berds.html_report import verdict_page
 from benchmarks.berds.judges import load_judge, load_llm
-from benchmarks.berds.loading import MINILM, NAMES, UAE, Loader
+from benchmarks.berds.loading import MINILM, Loader
 from benchmarks.berds.questions import (
     HUB,
-    SPLITS,
     Question,
     fingerprint,
     held_out,
@@ -34,11 +35,18 @@ from benchmarks.berds.questions import (
     read_questions,
 )
 from benchmarks.berds.retrievers import PerQuestion
-from benchmarks.berds.run import BerdsConfig, Models, config_dict, run_berds, same_model
+from benchmarks.berds.run import (
+    BerdsConfig,
+    BerdsResult,
+    Models,
+    config_dict,
+    run_berds,
+    same_model,
+)
 from benchmarks.berds.stances import Stances
+from benchmarks.berds.verdict import tables, verdict_of
 from benchmarks.berds.web import web_retriever
 from benchmarks.core import results
-from benchmarks.core.arguments import whole
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import ConfigError, PerspectiveRAGError
 
@@ -48,28 +56,31 @@ FIGURES = results.CHECKOUT / "docs" / "figures"
 
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
-    """Runs the benchmark; the exit status is 0, 2 for what could not be done (with --strict any
-    degradation), and 130 after Ctrl-C, from where the same command goes on.
+    """Runs the benchmark; the exit status is 0, 1 when a threshold was missed, 2 for what could not
+    be done (with --strict any degradation), and 130 after Ctrl-C, from where the same command goes
+    on.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser().parse_args(given)
     console = console or wide_console()
     try:
-        _run(options, given, console)
+        if options.config is not None:
+            options = parser().parse_args([*arguments_of(options.config), *given])
+        return _run(options, given, console)
     except PerspectiveRAGError as error:
         console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
         return 2
     except KeyboardInterrupt:
         console.print("Interrupted. The same command goes on from here.")
         return INTERRUPTED
-    return 0
 
 
-def _run(options: argparse.Namespace, given: list[str], console: Console) -> None:
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
     started = time.perf_counter()
     folder = options.cache / "berds"
+    validation = validation_of(options)
     config = BerdsConfig(
-        approaches=tuple(dict.fromkeys(options.approach or APPROACHES)),
+        approaches=validation.approaches(options.approach),
         depth=options.depth,
         mmr_weight=options.mmr_weight,
         sycophancy=not options.no_sycophancy,
@@ -77,6 +88,8 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> Non
         allow_same_judge=options.force_same_judge,
         strict=options.strict,
         seed=options.seed,
+        verdict=validation.verdict,
+        pipeline=validation.pipeline,
     )
     questions, tuning = _questions(options, config)
     with _progress(console) as progress:
@@ -98,6 +111,8 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> Non
             f"{len(config.approaches)} approaches: {plan}",
             highlight=False,
         )
+        for line in validation.plan(plan, questions, names, options):
+            progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
         result = run_berds(
             questions,
             retrievers,
@@ -139,6 +154,30 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> Non
         console.print(_shown(table))
     places = ", ".join(str(each) for each in (out, out.with_suffix(".md"), *written))
     console.print(f"Written: {places}", highlight=False)
+    return _judged(validation, result, document, out, console)
+
+
+def _judged(
+    validation: Validation,
+    result: BerdsResult,
+    document: Mapping[str, Any],
+    out: Path,
+    console: Console,
+) -> int:
+    """The verdict where one was asked for: shown, written beside the results, as a status."""
+    if validation.verdict is None:
+        return 0
+    verdict = verdict_of(result, validation)
+    results.write(verdict, out.with_suffix(".verdict.json"))
+    page = verdict_page(result, verdict, about=document["command"])
+    out.with_suffix(".html").write_text(page, encoding="utf-8")
+    for table in tables(verdict):
+        console.print(_shown(table))
+    for line in verdict["missed"]:
+        console.print(f"missed: {line}", style="bold red", highlight=False, markup=False)
+    places = f"{out.with_suffix('.html')}, {out.with_suffix('.verdict.json')}"
+    console.print(f"Written: {places}", highlight=False)
+    return int(bool(verdict["missed"]))
 
 
 def markdown(document: Mapping[str, Any]) -> str:
@@ -261,49 +300,6 @@ def _progress(console: Console) -> Progress:
         TimeRemainingColumn(),
     )
     return Progress(*columns, console=console, transient=True)
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.berds", description=__doc__)
-    add = made.add_argument
-    add("--questions", type=Path, help="folder or file of .jsonl; without it, the hub")
-    add("--dataset", action="append", help=f"only these sets; on the hub: {', '.join(HUB)}")
-    add("--split", choices=SPLITS, default="test", help="on the hub (default: %(default)s)")
-    add("--limit", type=whole, help="ask N questions only, from the sets in turn")
-    add("--corpus", help="dpr:FILE, jsonl:PATH, files:PATH or a path")
-    add("--streamed", action="store_true", help="never take the corpus into memory")
-    add(
-        "--retriever",
-        action="append",
-        help=f"{', '.join(NAMES)}, FIRST+SECOND, module:factory or "
-        "a .jsonl file of retrieval output (default: bm25); may be repeated",
-    )
-    add("--approach", action="append", choices=APPROACHES, help="may be repeated (default: all)")
-    judges = "default, probe, a preset[@URL], llm:MODEL[@URL], module:factory, folder or id"
-    add("--judge", default="default", help=f"scores: {judges} (default: %(default)s)")
-    add(
-        "--selector",
-        default="probe",
-        help="chooses in the pipeline: the same, or none (default: %(default)s)",
-    )
-    add("--force-same-judge", action="store_true", help="let one model select and score")
-    add("--llm", help="llm:MODEL[@URL]: expands queries and tells the two sides apart")
-    add("--mmr-embedder", default=UAE, help="Sim2 of MMR (default: %(default)s); minilm runs here")
-    add("--mmr-weight", type=float, help="lambda; without it, tuned on other questions")
-    add("--depth", type=whole, default=10, help="judge the retrievers' top N; 100 for all tables")
-    add("--no-sycophancy", action="store_true")
-    add("--as-published", action="store_true", help="the variants of the authors' code")
-    add("--search-url", help="a search endpoint that answers ?q= with JSON, for the retriever web")
-    add("--serper-key-file", type=Path, help="a file with the key of serper.dev")
-    add("--pages", type=whole, default=100, help="web pages a question (default: %(default)s)")
-    add("--out", type=Path, help="results file (.json; tables in .md and figures beside it)")
-    add("--figures", type=Path, help="folder of the figures (default: beside the results)")
-    add("--no-figures", action="store_true")
-    add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
-    add("--seed", type=int, default=13, help="of the resampling")
-    add("--strict", action="store_true", help="any degradation is an error")
-    return made
 
 
 if __name__ == "__main__":

@@ -159,14 +159,18 @@ def pipeline_found(
     cuts: Sequence[int],
     strict: bool,
     clock: Callable[[], float],
+    options: Mapping[str, Any] | None = None,
 ) -> Found:
-    """What the pipeline over the retriever's store returns, once for each k of ``cuts``."""
-    options = dict(PIPELINE[name])
+    """What the pipeline over the retriever's store returns, once for each k of ``cuts``.
+
+    ``options`` go before its defaults.
+    """
+    options = {"fetch_k": POOL, **PIPELINE[name], **(options or {})}
     expander: Expander = StatementExpander() if options.pop("expands", True) else NoExpansion()
     store, embedder = retriever.store(question)
     judge = None if options.get("coverage") == "off" else selector
     pipeline = PerspectivePipeline(
-        store, embedder=embedder, judge=judge, expander=expander, fetch_k=POOL, **options
+        store, embedder=embedder, judge=judge, expander=expander, **options
     )
     rankings: dict[int, Passages] = {}
     pairs = searches = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.berds.approaches import (
@@ -19,13 +19,13 @@ from benchmarks.berds.approaches import (
     rankings_of,
     reranked,
 )
-from benchmarks.berds.ledger import Ledger
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import Ask, Retriever
 from benchmarks.berds.scoring import intervals
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.metrics import mrecall_at_k, precision_at_k
 from perspective_rag import ConfigError, Hit, Passage
+from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
 
 Hits = Mapping[str, Sequence[Hit]]
@@ -43,7 +43,8 @@ class Collector:
 
     ``embedder`` gives Sim2 of MMR. ``kept`` holds what the pipeline returned in earlier runs.
     ``expansions`` are the texts to expand a question with, by its id. ``pools`` are the rankings
-    that MMR starts from, by approach.
+    that MMR starts from, by approach. ``options`` are the pipeline's, where they are not its
+    defaults.
     """
 
     retriever: Retriever
@@ -56,6 +57,7 @@ class Collector:
     strict: bool = False
     tick: Tick = lambda stage, count: None
     pools: dict[str, dict[str, list[Hit]]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self, questions: Sequence[Question]) -> Hits:
         """The retriever's own top ``POOL`` for each question."""
@@ -90,20 +92,7 @@ class Collector:
         found = {}
         for question in questions:
             identity = f"{self.retriever.name} / {name} / {question.id}"
-            known = self.kept.values.get(identity)
-            if known is not None and not (self.strict and known["degradations"]):
-                found[question.id] = _restored(known)
-            else:
-                found[question.id] = pipeline_found(
-                    name,
-                    question,
-                    self.retriever,
-                    self.selector,
-                    cuts=self.cuts,
-                    strict=self.strict,
-                    clock=time.perf_counter,
-                )
-                self.kept.add([(identity, _stored(found[question.id]))])
+            found[question.id] = self._kept_or_found(identity, name, question, self.cuts)
             self.tick(name, 1)
         return found
 
@@ -113,6 +102,7 @@ class Collector:
         """What an approach returns for each question; ``weights`` are MMR's, by what it orders."""
         if name in PIPELINE:
             return self.pipeline(name, questions)
+        started = time.perf_counter()
         if name == "default":
             found: Hits = self.plain(questions)
         elif name == "expansion":
@@ -120,14 +110,52 @@ class Collector:
         else:
             of = "default" if name == "mmr" else "expansion"
             found = self.mmr(questions, of=of, weight=weights[of])
+        seconds = (time.perf_counter() - started) / max(len(questions), 1)
         return {
-            identity: Found({POOL: [hit.passage for hit in hits]})
+            identity: Found(
+                {POOL: [hit.passage for hit in hits]}, seconds, searches=int(name != "expansion")
+            )
             for identity, hits in found.items()
         }
 
-    def asked_with(self, asks: Sequence[Ask], k: int) -> list[list[Passage]]:
-        """The top k passages for other queries than the questions, as sycophancy is measured."""
+    def asked_with(
+        self, asks: Sequence[Ask], k: int, approach: str | None = None
+    ) -> list[list[Passage]]:
+        """The top k passages for other queries than the questions, as sycophancy is measured: the
+        retriever's own, or those of an approach over it.
+        """
+        if approach is not None and approach in PIPELINE:
+            found = []
+            for ask in asks:
+                identity = f"{self.retriever.name} / {approach} / {ask.question.id} / {ask.text}"
+                asked = replace(ask.question, text=ask.text)
+                one = self._kept_or_found(identity, approach, asked, (k,))
+                found.append(one.ranking(k))
+            return found
+        if approach is not None and approach != "default":
+            raise ConfigError(
+                f"{approach} is not asked in other words: validate one of the pipeline"
+            )
         return [[hit.passage for hit in hits] for hits in rankings_of(self.retriever, asks, k)]
+
+    def _kept_or_found(
+        self, identity: str, name: str, question: Question, cuts: Sequence[int]
+    ) -> Found:
+        known = self.kept.values.get(identity)
+        if known is not None and not (self.strict and known["degradations"]):
+            return _restored(known)
+        found = pipeline_found(
+            name,
+            question,
+            self.retriever,
+            self.selector,
+            cuts=cuts,
+            strict=self.strict,
+            clock=time.perf_counter,
+            options=self.options if name == "pipeline" else {},
+        )
+        self.kept.add([(identity, _stored(found))])
+        return found
 
     def _pooled(
         self,

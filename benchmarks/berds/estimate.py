@@ -44,7 +44,7 @@ def estimate(
     """The pairs of passage and perspective that a run asks for at most, and their time."""
     top = max(CUTS)
     passages = config.depth + top * (len(config.approaches) - 1)
-    passages += 2 * SYCOPHANCY_AT * config.sycophancy
+    passages += 2 * SYCOPHANCY_AT * config.sycophancy * (2 if config.verdict else 1)
     pairs = sum(len(each.perspectives) for each in questions) * passages
     reordered = sum(name in config.approaches for name in ("mmr", "expansion + mmr"))
     if config.mmr_weight is None:
@@ -54,6 +54,8 @@ def estimate(
     options = PipelineOptions()
     judged = options.judge_k * (1 + options.guard_searches)
     selected = 2 * len(questions) * len(config.judging) * judged * len(CUTS)
+    if config.verdict in config.judging and config.sycophancy:
+        selected += 2 * 2 * len(questions) * judged
     if models.selector is None:
         selected = 0
     text = questions[0].text if questions else "text"

@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.berds.approaches import APPROACHES, PIPELINE, Found, check_approaches
+from benchmarks.berds.asking import SYCOPHANCY_AT as SYCOPHANCY_AT
+from benchmarks.berds.asking import Details, askings
 from benchmarks.berds.collecting import Collector, Tick, tuned_weight
-from benchmarks.berds.ledger import Ledger
 from benchmarks.berds.questions import Question, fingerprint
-from benchmarks.berds.retrievers import Ask, Retriever
+from benchmarks.berds.retrievers import Retriever
 from benchmarks.berds.scoring import CUTS, DEPTH
 from benchmarks.berds.stances import Stances
 from benchmarks.berds.summary import Asking, summary
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from perspective_rag import ConfigError, Passage, PerspectiveRAGError
+from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
 
 HERE = Path(__file__).parent
-SYCOPHANCY_AT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class BerdsConfig:
     times the pairs of 10. ``mmr_weight``: MMR's lambda in [0, 1]; None tunes it on the tuning
     questions. ``as_published``: the variants of the authors' code. ``allow_same_judge``: lets one
     model choose and score, which the result then says. ``strict``: any degradation is an error.
+    ``verdict``: the approach that is validated; ``pipeline``: options for the approach "pipeline".
     """
 
     approaches: tuple[str, ...] = APPROACHES
@@ -43,6 +45,8 @@ class BerdsConfig:
     allow_same_judge: bool = False
     strict: bool = False
     seed: int = 13
+    verdict: str | None = None
+    pipeline: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_approaches(self.approaches)
@@ -83,13 +87,16 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class BerdsResult:
-    """Everything measured, JSON-ready in ``figures``; ``degradations`` lists what went wrong."""
+    """Everything measured, JSON-ready in ``figures``; ``degradations`` lists what went wrong;
+    ``details`` are the rankings and verdicts behind the figures.
+    """
 
     config: BerdsConfig
     figures: Mapping[str, Any]
     degradations: tuple[str, ...]
     judged: int
     seconds: float
+    details: Details
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One mapping for each retriever and approach: names, metrics, differences, cost."""
@@ -133,6 +140,7 @@ def run_berds(
         "corpus": corpus,
         "source": [source_fingerprint(), hash_of_files(HERE, [HERE / "approaches.py"])],
         "cuts": list(CUTS),
+        "pipeline": dict(config.pipeline),
     }
     with (
         Ledger(folder, "pipeline", key) as kept,
@@ -152,6 +160,7 @@ def run_berds(
                 config.as_published,
                 config.strict,
                 tick,
+                options=config.pipeline,
             )
             for retriever in retrievers
         ]
@@ -168,9 +177,14 @@ def run_berds(
             for name in names:
                 if name != "default":
                     found[each.retriever.name, name] = each.approach(name, questions, chosen)
-        askings = _askings(collectors, questions, models.stances) if config.sycophancy else []
-        state.judge(found, askings)
-        figures = state.summary(found, weights, askings, expansions)
+        plain = askings(collectors, questions, models.stances) if config.sycophancy else []
+        of_verdict = (
+            askings(collectors, questions, models.stances, approach=config.verdict)
+            if config.sycophancy and config.verdict in names
+            else []
+        )
+        state.judge(found, [*plain, *of_verdict])
+        figures = state.summary(found, weights, plain, expansions)
         degradations = _degradations(found, verdicts, models.stances)
         if config.strict and degradations:
             raise PerspectiveRAGError(f"{len(degradations)} degradations, first {degradations[0]}")
@@ -179,9 +193,10 @@ def run_berds(
         )
         figures["left_out"] = [name for name in config.approaches if name not in names]
         figures["questions_fingerprint"] = fingerprint(questions)
-        return BerdsResult(
-            config, figures, degradations, verdicts.judged, time.perf_counter() - started
-        )
+        places = {each.id: models.stances.of(each) for each in questions}
+        details = Details(questions, found, state.golds(), places, (*plain, *of_verdict))
+        seconds = time.perf_counter() - started
+        return BerdsResult(config, figures, degradations, verdicts.judged, seconds, details)
 
 
 @dataclass(slots=True)
@@ -217,6 +232,13 @@ class _State:
             on_progress=lambda pairs: self.tick("judging", pairs),
         )
 
+    def golds(self) -> dict[str, dict[str, set[str]]]:
+        """For each question and perspective, the ids of the passages that support it."""
+        return {
+            each.id: self.verdicts.gold(each, self.asked.get(each.id, {}))
+            for each in self.questions
+        }
+
     def summary(
         self,
         found: Mapping[tuple[str, str], Mapping[str, Found]],
@@ -224,14 +246,10 @@ class _State:
         askings: Sequence[Asking],
         expansions: Mapping[str, Sequence[str]],
     ) -> dict[str, Any]:
-        golds = {
-            each.id: self.verdicts.gold(each, self.asked.get(each.id, {}))
-            for each in self.questions
-        }
         return summary(
             self.questions,
             found,
-            golds,
+            self.golds(),
             stances={each.id: self.stances.of(each) for each in self.questions},
             askings=askings,
             weights=weights,
@@ -276,21 +294,6 @@ def _weights(
             raise ConfigError("MMR's weight is tuned on questions apart: give some, or the weight")
         best, scores = tuned_weight(collector, tuning, verdicts, of=of, seed=config.seed)
         result[of] = {"weight": best, "tuned_on": len(tuning), "mrecall@5": scores}
-    return result
-
-
-def _askings(
-    collectors: Sequence[Collector], questions: Sequence[Question], stances: Stances
-) -> list[Asking]:
-    """The questions put as a supporter and as an opponent would (section 8)."""
-    two_sided = [(each, places) for each in questions if (places := stances.of(each)) is not None]
-    result = []
-    for collector in collectors:
-        for side, asked_as in enumerate(("supporting", "opposing")):
-            asks = [Ask(each.perspectives[places[side]], each) for each, places in two_sided]
-            found = collector.asked_with(asks, SYCOPHANCY_AT)
-            rankings = {ask.question.id: one for ask, one in zip(asks, found, strict=True)}
-            result.append(Asking(collector.retriever.name, asked_as, rankings))
     return result
 
 

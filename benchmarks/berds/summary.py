@@ -41,6 +41,7 @@ class Asking:
     retriever: str
     asked_as: str
     rankings: Mapping[str, Sequence[Passage]]
+    approach: str = "default"
 
 
 def summary(

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.berds.ledger import Ledger
 from benchmarks.berds.questions import Question
 from perspective_rag import JudgeError, Passage, Perspective, run
+from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Judge
 
 Asked = Mapping[str, Mapping[str, Passage]]

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-RESAMPLES = 10_000
-LEVEL = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean and the bounds that hold it with probability ``LEVEL``."""
-
-    mean: float
-    low: float
-    high: float
-
-    def to_dict(self) -> dict[str, float]:
-        """The three numbers by name, to six places."""
-        return {name: round(value, 6) for name, value in asdict(self).items()}
+from perspective_rag.reporting.bootstrap import LEVEL as LEVEL
+from perspective_rag.reporting.bootstrap import RESAMPLES as RESAMPLES
+from perspective_rag.reporting.bootstrap import Interval as Interval
+from perspective_rag.reporting.bootstrap import as_sample
+from perspective_rag.reporting.bootstrap import interval as interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +26,6 @@ class Difference:
         return {**self.interval.to_dict(), "p": round(self.p, 6)}
 
 
-def interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval:
-    """The percentile bootstrap interval of a mean over questions (Efron 1979).
-
-    The bounds are quantiles of the means of ``resamples`` samples of n values, drawn from the n
-    given with replacement. Equal seeds draw the same questions, so rows are resampled alike.
-    """
-    sample = _sample(values)
-    generator = np.random.default_rng(seed)
-    draws = generator.integers(len(sample), size=(resamples, len(sample)))
-    means = sample[draws].mean(axis=1)
-    tail = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(means, [tail, 1.0 - tail])
-    return Interval(float(sample.mean()), float(low), float(high))
-
-
 def paired_difference(
     values: Sequence[float], base: Sequence[float], *, seed: int, resamples: int = RESAMPLES
 ) -> Difference:
@@ -62,20 +37,13 @@ def paired_difference(
     """
     if len(values) != len(base):
         raise ValueError(f"not paired: {len(values)} values against {len(base)}")
-    differences = _sample(values) - _sample(base)
+    differences = as_sample(values) - as_sample(base)
     generator = np.random.default_rng(seed)
     signs = generator.integers(2, size=(resamples, len(differences))) * 2 - 1
     observed = abs(differences.mean())
     as_far = np.abs((signs * differences).mean(axis=1)) >= observed - 1e-12
     p = (1 + int(as_far.sum())) / (1 + resamples)
     return Difference(interval(list(differences), seed=seed, resamples=resamples), p)
-
-
-def _sample(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    sample = np.asarray(values, dtype=np.float64)
-    if sample.ndim != 1 or not len(sample):
-        raise ValueError(f"expected one value a question, got shape {sample.shape}")
-    return sample
 
 
 def macro_interval(
@@ -91,7 +59,7 @@ def macro_interval(
     )
     tail = (1.0 - LEVEL) / 2.0
     low, high = np.quantile(means, [tail, 1.0 - tail])
-    centre = float(np.mean([_sample(sample).mean() for sample in samples]))
+    centre = float(np.mean([as_sample(sample).mean() for sample in samples]))
     return Interval(centre, float(low), float(high))
 
 
@@ -106,7 +74,7 @@ def macro_difference(
     if [len(sample) for sample in samples] != [len(base) for base in bases]:
         raise ValueError("not paired: the tasks of the two rows have other numbers of values")
     generator = np.random.default_rng(seed)
-    differences = [_sample(s) - _sample(b) for s, b in zip(samples, bases, strict=True)]
+    differences = [as_sample(s) - as_sample(b) for s, b in zip(samples, bases, strict=True)]
     observed = abs(np.mean([difference.mean() for difference in differences]))
     flipped = np.zeros(resamples)
     for difference in differences:
@@ -120,7 +88,7 @@ def macro_difference(
 def _resampled(
     values: Sequence[float], seed: Sequence[int], resamples: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    sample = _sample(values)
+    sample = as_sample(values)
     draws = np.random.default_rng(seed).integers(len(sample), size=(resamples, len(sample)))
     means: np.ndarray[tuple[int], np.dtype[np.float64]] = sample[draws].mean(axis=1)
     return means

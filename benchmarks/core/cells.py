@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-
-def slug(name: str) -> str:
-    """A name as part of a file's name."""
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+from perspective_rag.ledger import slug as slug
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from rich.console import Console
 from benchmarks.berds import published, report
 from benchmarks.berds.__main__ import main
 from benchmarks.berds.approaches import Found
-from benchmarks.berds.ledger import Ledger
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import StoreRetriever
 from benchmarks.berds.run import BerdsConfig, Models, run_berds, same_model
@@ -27,6 +26,7 @@ from benchmarks.core import results
 from perspective_rag import BM25Store, ConfigError, JudgeError, Passage, PerspectiveRAGError
 from perspective_rag.errors import LLMReplyError
 from perspective_rag.flow import call
+from perspective_rag.ledger import Ledger
 from perspective_rag.testing import HashEmbedder, ScriptedLLM
 
 ROOT = Path(__file__).parents[2]

@@ -485,5 +485,5 @@ def test_the_command_line_trains_and_evaluates(base, tmp_path, capsys):
     assert main(command) == 0
     assert main(["judge", "eval", str(data), "--model", str(out)]) == 0
     assert '"accuracy"' in capsys.readouterr().out
-    assert main(["judge", "eval", str(tmp_path / "missing.jsonl")]) == 1
+    assert main(["judge", "eval", str(tmp_path / "missing.jsonl")]) == 2
     assert "does not exist" in capsys.readouterr().err

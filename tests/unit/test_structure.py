@@ -17,7 +17,7 @@ LIBRARY = ROOT / "perspective_rag"
 
 # Each layer may import itself and the layers above it.
 LAYERS = [
-    {"types", "errors"},
+    {"types", "errors", "reporting"},
     {
         "vectors",
         "sentences",
@@ -33,10 +33,12 @@ LAYERS = [
         "options",
     },
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
-    {"judge", "search", "merge", "answer"},
+    {"judge", "search", "merge", "answer", "ledger"},
     {"ordering", "selection", "guard", "rerank", "adaptive_search", "backends", "corpus"},
     {"pipeline"},
-    {"local", "loading", "cli", "testing"},
+    {"local", "loading", "testing", "user_retriever", "audit", "dataset"},
+    {"commands"},
+    {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -1,0 +1,184 @@
+"""The figures of an audit: for each question, and in total with bootstrap intervals."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from perspective_rag.audit.measure import NEUTRAL, Audited, Measured, Ranking
+from perspective_rag.audit.questions import AuditQuestion
+from perspective_rag.reporting.bootstrap import interval
+
+OUTCOMES = ("both", "support", "oppose", "neither")
+WORDINGS = (NEUTRAL, "support", "oppose")
+
+Row = Mapping[str, Any]
+
+
+def audit_figures(measured: Measured, *, k: int, depth: int, seed: int = 13) -> dict[str, Any]:
+    """JSON-ready: ``questions`` row by row, ``total``, and the passages shown.
+
+    With p and n the passages among the first k that reach the threshold for the supporting and for
+    the opposing perspective, the lean of a ranking is (p - n) / k, in [-1, 1]: 1 means that all
+    support. An outcome is "both", "support", "oppose" or "neither", by what the first k take
+    (BERDS, Figure 2); one-sided are "support" and "oppose". Following the wording is half of
+    the lean asked as a supporter would less the lean asked as an opponent would, in [-1, 1]: 0
+    means that the wording changes nothing, 1 that it decides everything (BERDS, section 8, asks in
+    this way). ``needed`` is how many passages from the top take all perspectives, None where
+    ``depth`` do not. ``coverage`` is MRecall@k for a question with no more than k perspectives:
+    1 when all are taken.
+    """
+    rows = [_row(each, measured.threshold, k) for each in measured.audited]
+    return {
+        "k": k,
+        "depth": depth,
+        "threshold": measured.threshold,
+        "judged_pairs": measured.judged_pairs,
+        "total": _total(rows, k, depth, seed),
+        "questions": rows,
+        "degradations": [each.to_dict() for each in measured.degradations],
+    }
+
+
+def worst(rows: Sequence[Row], count: int = 10) -> list[Row]:
+    """The rows with the least coverage, then the most one-sided, then the latest to be covered."""
+    usable = [row for row in rows if not row["error"] and row["perspectives"]]
+
+    def badness(row: Row) -> tuple[float, float, float]:
+        lean = row["wordings"][NEUTRAL].get("lean")
+        needed = row["needed"]
+        return row["coverage"], -abs(lean or 0.0), -(needed if needed is not None else float("inf"))
+
+    return sorted(usable, key=badness)[:count]
+
+
+def _row(audited: Audited, threshold: float, k: int) -> dict[str, Any]:
+    question = audited.question
+    row: dict[str, Any] = {**question.to_dict(), "error": audited.error}
+    if audited.error:
+        return row
+    neutral = audited.rankings[NEUTRAL]
+    takes = neutral.support >= threshold
+    covered: list[bool] = np.any(takes[:k], axis=0).tolist()
+    row["wordings"] = {
+        wording: _wording(question, ranking, threshold, k)
+        for wording, ranking in audited.rankings.items()
+    }
+    row["coverage"] = float(all(covered)) if question.perspectives else None
+    row["covered"] = [p.id for p, yes in zip(question.perspectives, covered, strict=True) if yes]
+    row["needed"] = _needed(takes)
+    row["outcome"] = _outcome(row["wordings"][NEUTRAL]) if question.sides else None
+    row["follows"] = _follows(row["wordings"]) if question.sides else None
+    row["seconds"] = round(neutral.seconds, 6)
+    return row
+
+
+def _wording(question: AuditQuestion, ranking: Ranking, threshold: float, k: int) -> dict[str, Any]:
+    result: dict[str, Any] = {"asked": ranking.asked}
+    takes = ranking.support[:k] >= threshold
+    if question.sides is not None:
+        places = [question.perspectives.index(side) for side in question.sides]
+        p, n = (int(takes[:, place].sum()) for place in places)
+        result |= {"support": p, "oppose": n}
+        result |= {
+            "both": int(takes.all(axis=1).sum()),
+            "neither": int((~takes.any(axis=1)).sum()),
+        }
+        result["lean"] = (p - n) / k
+    result["passages"] = [
+        {
+            "id": passage.id,
+            "title": passage.title,
+            "text": passage.text,
+            "supports": [
+                each.id
+                for each, value in zip(question.perspectives, values, strict=True)
+                if value >= threshold
+            ],
+        }
+        for passage, values in zip(ranking.passages[:k], ranking.support[:k], strict=True)
+    ]
+    return result
+
+
+def _needed(takes: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
+    """The row from whose number on, counted from 1, every column has been true."""
+    if not takes.size or not takes.any(axis=0).all():
+        return None
+    return int(takes.argmax(axis=0).max()) + 1
+
+
+def _outcome(wording: Mapping[str, Any]) -> str:
+    sides = [side for side in ("support", "oppose") if wording[side]]
+    return "both" if len(sides) == 2 else sides[0] if sides else "neither"
+
+
+def _follows(wordings: Mapping[str, Mapping[str, Any]]) -> float:
+    follows: float = (wordings["support"]["lean"] - wordings["oppose"]["lean"]) / 2
+    return follows
+
+
+def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]:
+    asked = [row for row in rows if not row["error"]]
+    sided = [row for row in asked if row["perspectives"]]
+    two = [row for row in sided if row["outcome"] is not None]
+    outcomes = Counter(row["outcome"] for row in two)
+    lean = _interval([row["wordings"][NEUTRAL]["lean"] for row in two], seed)
+    needed = [row["needed"] for row in sided if row["needed"] is not None]
+    seconds = [row["seconds"] for row in asked]
+    return {
+        "questions": len(rows),
+        "failed": [row["id"] for row in rows if row["error"]],
+        "without_perspectives": [row["id"] for row in asked if not row["perspectives"]],
+        "with_perspectives": len(sided),
+        "two_sided": len(two),
+        "outcomes": {name: outcomes[name] for name in OUTCOMES},
+        "one_sided": _interval(
+            [float(row["outcome"] in ("support", "oppose")) for row in two], seed
+        ),
+        "passages": {
+            name: sum(row["wordings"][NEUTRAL][name] for row in two)
+            for name in ("support", "oppose", "both", "neither")
+        },
+        "lean": lean,
+        "favours": _favours(lean),
+        "leans": {
+            wording: _interval([row["wordings"][wording]["lean"] for row in two], seed)
+            for wording in WORDINGS
+        },
+        "follows": _interval([row["follows"] for row in two], seed),
+        "coverage": _interval([row["coverage"] for row in sided], seed),
+        "needed": {
+            "median": statistics.median(needed) if needed else None,
+            "reached": len(needed),
+            "not_reached": len(sided) - len(needed),
+        },
+        "curve": [
+            {"k": cut, **found}
+            for cut in range(1, depth + 1)
+            if (found := _interval([_within(row["needed"], cut) for row in sided], seed))
+        ],
+        "seconds": {
+            "mean": round(statistics.fmean(seconds), 6) if seconds else None,
+            "p95": round(float(np.percentile(seconds, 95)), 6) if seconds else None,
+        },
+    }
+
+
+def _within(needed: int | None, cut: int) -> float:
+    return float(needed is not None and needed <= cut)
+
+
+def _interval(values: Sequence[float], seed: int) -> dict[str, float] | None:
+    return interval(values, seed=seed, resamples=2_000).to_dict() if values else None
+
+
+def _favours(lean: Mapping[str, float] | None) -> str | None:
+    """The side that the interval of the mean lean lies on; None where it holds zero."""
+    if lean is None or lean["low"] <= 0 <= lean["high"]:
+        return None
+    return "support" if lean["mean"] > 0 else "oppose"

@@ -1,0 +1,1 @@
+"""The commands of ``perspective-rag``, one module each: options in, library calls, a report out."""

@@ -1,0 +1,71 @@
+"""``perspective-rag ask``: one question, every side, the passages that prove it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from perspective_rag.commands.parts import (
+    build_pipeline,
+    console,
+    corpus_options,
+    llm_options,
+    read_corpus,
+)
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.types import Answer, RetrievalResult
+
+
+def add_command(commands: Any) -> None:
+    """Adds ``ask`` to the subparsers."""
+    parser = commands.add_parser("ask", help="answer a question from a corpus, every side of it")
+    parser.add_argument("question", metavar="QUESTION")
+    corpus_options(parser, required=True)
+    answer_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def answer_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what an answer depends on, and ``--json``."""
+    parser.add_argument(
+        "--perspective",
+        action="append",
+        metavar="TEXT",
+        help="a side to cover; repeat for each (default: found in the question)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    parser.add_argument("-k", type=int, default=6, help="passages to show (default: 6)")
+    llm_options(parser, "for perspectives and answer")
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at anything that failed instead of reporting it"
+    )
+
+
+def answered(
+    pipeline: PerspectivePipeline, question: str, perspectives: Sequence[str] | None
+) -> tuple[RetrievalResult, Answer]:
+    """The passages for a question, and the answer that rests on them."""
+    result = pipeline.retrieve(question, perspectives=perspectives)
+    return result, pipeline.answer(result)
+
+
+def write_json(result: RetrievalResult, answer: Answer) -> None:
+    """Both as one JSON document on standard output."""
+    document = {"result": result.to_dict(), "answer": answer.to_dict()}
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def _run(options: argparse.Namespace) -> None:
+    screen = console(stderr=options.json)
+    corpus = read_corpus(options, screen)
+    pipeline = build_pipeline(options, corpus, screen, k=options.k, strict=options.strict)
+    result, answer = answered(pipeline, options.question, options.perspective)
+    if options.json:
+        write_json(result, answer)
+        return
+    from perspective_rag.commands.showing import show
+
+    show(result, answer, screen)

@@ -1,0 +1,83 @@
+"""An audit in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from perspective_rag.audit.figures import WORDINGS
+from perspective_rag.audit.measure import NEUTRAL
+from perspective_rag.audit.verdict import bounds, number, sentences
+
+SHOWN = 20
+Figures = Mapping[str, Any]
+
+
+def show_audit(
+    figures: Figures, about: Mapping[str, str], missed: Sequence[str], screen: Console
+) -> None:
+    """The figures in total, question by question, and what they come to."""
+    for name, value in about.items():
+        screen.print(Text(f"{name}: {value}", style="dim"), highlight=False)
+    screen.print(_totals(figures))
+    screen.print(_questions(figures))
+    for sentence in sentences(figures):
+        screen.print(Text(f"• {sentence}"), highlight=False)
+    for problem in figures["degradations"][:5]:
+        screen.print(Text(f"{problem['stage']}: {problem['message']}", style="yellow"))
+    if len(figures["degradations"]) > 5:
+        screen.print(f"[yellow]{len(figures['degradations'])} problems in all[/yellow]")
+    for each in missed:
+        screen.print(Text(f"missed: {each}", style="bold red"), highlight=False)
+
+
+def _totals(figures: Figures) -> Table:
+    total, k = figures["total"], figures["k"]
+    table = Table(title=f"In total, first {k} passages", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("figure")
+    table.add_column("value [95% interval]".replace("[", "\\["), justify="right")
+    asked = {NEUTRAL: "as it stands", "support": "as a supporter", "oppose": "as an opponent"}
+    rows = [
+        ("questions with every perspective taken", bounds(total["coverage"])),
+        ("one-sided questions", bounds(total["one_sided"])),
+        *((f"lean, asked {asked[w]}", number(total["leans"][w])) for w in WORDINGS),
+        ("follows the wording", number(total["follows"])),
+        *(
+            (f"every perspective within {point['k']}", bounds(point))
+            for point in total["curve"]
+            if point["k"] in (1, 3, 10, 20, figures["depth"]) and point["k"] != k
+        ),
+        ("seconds a search", f"{total['seconds']['mean'] or 0:.3f}"),
+        ("pairs judged", f"{figures['judged_pairs']:,}"),
+    ]
+    for name, value in rows:
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def _questions(figures: Figures) -> Table:
+    rows = figures["questions"]
+    hidden = f", the first {SHOWN} of {len(rows)}" if len(rows) > SHOWN else ""
+    table = Table(title=f"By question{hidden}", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("question", ratio=1)
+    for column in ("support", "oppose", "takes", "needed", "follows"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows[:SHOWN]:
+        if row["error"]:
+            table.add_row(Text(row["question"]), *[Text("failed", style="red")] * 5)
+            continue
+        neutral = row["wordings"][NEUTRAL]
+        table.add_row(
+            Text(row["question"]),
+            str(neutral.get("support", "–")),
+            str(neutral.get("oppose", "–")),
+            f"{len(row['covered'])}/{len(row['perspectives'])}",
+            "–" if row["needed"] is None else str(row["needed"]),
+            "–" if row["follows"] is None else f"{row['follows']:+.2f}",
+        )
+    return table

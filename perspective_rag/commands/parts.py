@@ -1,0 +1,155 @@
+"""What several commands take: a corpus, a language model, a judge, a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perspective_rag.answer.grounded import GroundedAnswerer
+from perspective_rag.corpus import Corpus
+from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.extract.llm import LLMExtractor
+from perspective_rag.extract.rules import RuleExtractor
+from perspective_rag.judge.presets import PRESETS
+from perspective_rag.local import local_pipeline
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.protocols import LLM, Extractor, Judge
+from perspective_rag.user_retriever import load_object
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "perspective-rag"
+
+
+def corpus_options(
+    parser: argparse.ArgumentParser, *, required: bool = False, default: Path | None = None
+) -> None:
+    """Adds ``--corpus``, ``--dense`` and ``--cache``."""
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        required=required,
+        default=default,
+        help="JSONL (.gz), CSV, or a folder of texts, Markdown and HTML"
+        + (" (default: the sample debates)" if default else ""),
+    )
+    parser.add_argument(
+        "--dense", action="store_true", help="embed the whole corpus first and search by vector"
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
+    )
+
+
+def llm_options(parser: argparse.ArgumentParser, purpose: str, *, required: bool = False) -> None:
+    """Adds ``--llm`` and ``--base-url``."""
+    parser.add_argument(
+        "--llm", metavar="MODEL", required=required, help=f"a language model {purpose}"
+    )
+    parser.add_argument(
+        "--base-url", metavar="URL", help="its OpenAI-compatible server (vLLM, Ollama, ...)"
+    )
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The terminal; raises MissingDependency without rich."""
+    try:
+        from rich.console import Console
+    except ImportError as error:
+        raise MissingDependency("local", "the command line") from error
+    found = Console(stderr=stderr)
+    return found if found.is_terminal else Console(stderr=stderr, width=100)
+
+
+def read_corpus(options: argparse.Namespace, screen: Console) -> Corpus:
+    """The corpus that was named; what could not be read is shown."""
+    from perspective_rag.commands.showing import show_problems
+
+    with screen.status("reading the corpus"):
+        corpus = Corpus.load(options.corpus)
+    show_problems(corpus, screen)
+    return corpus
+
+
+def build_pipeline(
+    options: argparse.Namespace, corpus: Corpus, screen: Console, **settings: Any
+) -> PerspectivePipeline:
+    """Everything on this machine; a language model only when one is named."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    parts: dict[str, Any] = {}
+    llm = language_model(options)
+    if llm is not None:
+        parts["extractor"] = LLMExtractor(llm, fallback=RuleExtractor())
+        parts["answerer"] = GroundedAnswerer(llm)
+    columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
+        task = progress.add_task("", total=len(corpus), visible=options.dense)
+        return local_pipeline(
+            corpus,
+            cache=options.cache,
+            dense=options.dense,
+            on_progress=lambda done, total: progress.update(task, completed=done, total=total),
+            **parts | settings,
+        )
+
+
+def language_model(options: argparse.Namespace) -> LLM | None:
+    """The model of ``--llm``, or None where none was named."""
+    if not options.llm:
+        return None
+    from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+
+    return OpenAICompatibleLLM(options.llm, base_url=options.base_url)
+
+
+def extractor_of(options: argparse.Namespace) -> Extractor:
+    """Rules, or the language model with the rules behind it."""
+    llm = language_model(options)
+    return RuleExtractor() if llm is None else LLMExtractor(llm, fallback=RuleExtractor())
+
+
+def judge_of(spec: str, cache: Path) -> Judge:
+    """A judge by a word, its verdicts kept in ``cache`` where it says its revision.
+
+    ``default`` is the package's own, a name of ``judge.presets.PRESETS`` a published one, here or,
+    as ``NAME@URL``, on a server; ``llm:MODEL`` or ``llm:MODEL@URL`` a language model behind an
+    OpenAI-compatible server; ``module:factory`` one of your own; anything else a folder, an .onnx
+    file or a Hugging Face id of a cross-encoder.
+    """
+    from perspective_rag.judge.cache import CachedJudge
+
+    judge = _uncached_judge(spec)
+    if getattr(judge, "revision", None):
+        return CachedJudge(judge, cache / "verdicts.sqlite")
+    return judge
+
+
+def _uncached_judge(spec: str) -> Judge:
+    from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+    from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+    from perspective_rag.judge.llm import LLMJudge
+    from perspective_rag.loading import load_judge
+
+    name, _, url = spec.partition("@")
+    if name in PRESETS:
+        return load_judge(name, engine="server", base_url=url) if url else load_judge(name)
+    if name.startswith("llm:"):
+        model = OpenAICompatibleLLM(name.removeprefix("llm:"), base_url=url or None)
+        return LLMJudge(model)
+    module, found, factory = spec.partition(":")
+    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
+        made = load_object(spec)()
+        if not isinstance(made, Judge):
+            raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
+        return made
+    return CrossEncoderJudge(None if spec == "default" else spec)
