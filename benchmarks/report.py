@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.core.results import CHECKOUT, RESULTS
 from benchmarks.coverage.report import table as coverage_table
+from benchmarks.downstream.report import sections as downstream_sections
 from benchmarks.latency.__main__ import tables as latency_tables
 from benchmarks.perspective_detection.report import tables as detection_tables
 from benchmarks.pir.report import sections as pir_sections
@@ -43,13 +44,13 @@ SECTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-DOCUMENTS = ("README.md", "docs/judge.md", "docs/pir.md")
+DOCUMENTS = ("README.md", "docs/downstream.md", "docs/judge.md", "docs/pir.md")
 """The files with sections to fill."""
 
 
 def bodies(results: Path) -> dict[str, str]:
     """What each section is to say: of ``SECTIONS`` from ``NAME.json``, of PIR from its files."""
-    found = pir_sections(results)
+    found = {**pir_sections(results), **downstream_sections(results)}
     for name, section in SECTIONS.items():
         path = results / f"{name}.json"
         if path.is_file():

@@ -1,0 +1,1 @@
+"""What the two experiments with a language model behind the retriever share."""
