@@ -1,11 +1,9 @@
-"""Answers from one passage: scores, data, sampling, cost, resuming, and a run against a server."""
+"""Answers from one passage: scores, data, and runs against a server."""
 
 from __future__ import annotations
 
 import json
-import threading
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,36 +13,13 @@ from benchmarks.ambigqa.__main__ import main
 from benchmarks.ambigqa.data import read_answer_task
 from benchmarks.ambigqa.scoring import contains, exact_match, f1, said
 from benchmarks.ambigqa.summary import Row, summary
-from benchmarks.core import local_server
 from benchmarks.core.results import read, write
 from benchmarks.downstream import commands
-from benchmarks.downstream.asking import Request, ask, unanswered
-from benchmarks.downstream.cost import Prices, estimate, is_paid, tokens_in
-from benchmarks.downstream.prompts import read_template
 from benchmarks.downstream.report import sections
-from benchmarks.downstream.retrieving import (
-    CONDITIONS,
-    METHOD_OF,
-    best,
-    dense_ranker,
-    hits,
-    passages_for,
-    ranker,
-    sample,
-)
-from benchmarks.pir.methods import METHODS
-from benchmarks.pir.retrievers import load_retriever
-from benchmarks.pir.tasks import PirQuery, Task
-from perspective_rag import (
-    CachedLLM,
-    ConfigError,
-    CorpusError,
-    LLMError,
-    OpenAICompatibleLLM,
-)
-from perspective_rag.types import Completion, Prompt
+from benchmarks.downstream.retrieving import CONDITIONS
+from perspective_rag import CorpusError
 from tests.benchmarks.downstream_samples import server_module, write_ambignq
-from tests.benchmarks.pir_samples import letter_retriever, letters, sample_task, write_json
+from tests.benchmarks.pir_samples import write_json
 
 scripted = server_module()
 
@@ -156,18 +131,6 @@ def test_data_that_is_something_else_is_refused(tmp_path):
         read_answer_task(folder)
 
 
-# Sampling and passages
-
-
-def test_a_sample_depends_on_the_seed_alone_and_keeps_the_order():
-    items = list(range(200))
-    one = sample(items, 120, seed=13)
-    assert one == sample(items, 120, seed=13) == sorted(set(one))
-    assert len(one) == 120
-    assert one != sample(items, 120, seed=14)
-    assert sample(items, 500, seed=1) == items
-
-
 def test_queries_without_an_answer_are_not_sampled(tmp_path):
     path = tmp_path / "own.jsonl"
     rows = [{"kind": "doc", "id": "d", "text": "t"}] + [
@@ -179,193 +142,6 @@ def test_queries_without_an_answer_are_not_sampled(tmp_path):
     some = read_answer_task(path).sampled(4, seed=1)
     assert some.answered
     assert len(some.task.queries) == 4
-
-
-def test_a_repeated_text_is_shown_once():
-    task = Task("t", ("a", "b", "a", "c"), (PirQuery("q", "r", "p", "", frozenset({2})),))
-    assert best(task, np.array([[0.9, 0.5, 0.9, 0.1]]), 3) == [(0, 1, 3)]
-    assert hits(task, [(0,)]) == [1.0]  # another copy of the gold text
-    assert hits(task, [(1, 3)]) == [0.0]
-    assert hits(task, [()]) == [0.0]
-
-
-def test_each_condition_gives_its_own_passages(tmp_path):
-    task = sample_task()
-    rank = dense_ranker(task, letter_retriever(), tmp_path)
-    assert passages_for(task, "no", 2, rank) == [()] * 5
-    assert passages_for(task, "gold", 1, rank) == [(1,), (0,), (2,), (3,), (4,)]
-    vectors = [
-        np.array([letters([t])[0] for t in texts])
-        for texts in (
-            [q.text for q in task.queries],
-            [q.root for q in task.queries],
-            [q.perspective for q in task.queries],
-            task.corpus,
-        )
-    ]
-    for condition in ("plain", "pap", "pap+"):
-        scores = METHODS[METHOD_OF[condition]](*(v.astype(np.float32) for v in vectors))
-        assert passages_for(task, condition, 2, rank) == best(task, scores, 2)
-
-
-def test_a_perspective_that_is_the_query_becomes_the_difference(tmp_path):
-    """With p = q nothing is left of q, and PAP would be plain."""
-    queries = tuple(PirQuery(q.text, q.root, q.text, "", q.gold) for q in sample_task().queries)
-    task = Task("same", sample_task().corpus, queries)
-    rank = dense_ranker(task, letter_retriever(), tmp_path)
-    q, r, c = (
-        letters(texts).astype(np.float32)
-        for texts in ([q.text for q in queries], [q.root for q in queries], task.corpus)
-    )
-    assert rank("pap", 6) == best(task, METHODS["pap"](q, r, q - r, c), 6)
-    assert rank("pap", 6) != rank("plain", 6)
-
-
-def test_a_retriever_without_vectors_knows_plain_alone(tmp_path):
-    task = sample_task()
-    rank = ranker(task, load_retriever("bm25"), tmp_path)
-    assert len(passages_for(task, "plain", 3, rank)[0]) == 3
-    with pytest.raises(ConfigError, match=r"no vectors for 'pap'.*--condition"):
-        passages_for(task, "pap", 3, rank)
-
-
-# Cost
-
-
-def test_the_estimate_counts_equal_prompts_once():
-    prompts = [Prompt("p", "x" * 400, max_tokens=50)] * 2 + [Prompt("p", "y y", max_tokens=50)]
-    found = estimate(prompts, Prices(2.0, 10.0), tokens_per_second=25.0, concurrency=2)
-    assert found.requests == 2
-    assert found.prompt_tokens == (100 + 12) + (3 + 12)  # two words are 2.67 tokens, rounded up
-    assert found.completion_tokens == 100
-    assert found.dollars == pytest.approx((127 * 2.0 + 100 * 10.0) / 1e6)
-    assert found.seconds == pytest.approx(100 / 25.0 / 2)
-    assert "at most $0.0013" in str(found)
-
-
-def test_without_prices_the_cost_is_unknown():
-    assert Prices(1.0).of(10, 10) is None
-    found = estimate([Prompt("p", "x")], Prices(), tokens_per_second=1.0, concurrency=1)
-    assert "price unknown" in str(found)
-    assert tokens_in("") == 0
-    with pytest.raises(ConfigError, match="price"):
-        Prices(-1.0)
-    with pytest.raises(ConfigError, match="tokens_per_second"):
-        estimate([], Prices(), tokens_per_second=0.0, concurrency=1)
-
-
-@pytest.mark.parametrize(
-    ("url", "paid"),
-    [
-        (None, True),
-        ("http://localhost:8000/v1", False),
-        ("http://127.0.0.1:8000/v1", False),
-        ("http://[::1]:8000/v1", False),
-        ("https://api.example.com/v1", True),
-        ("http://192.0.2.7:8000/v1", True),
-    ],
-)
-def test_what_leaves_the_machine_may_cost_money(url, paid, monkeypatch):
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert is_paid(url) is paid
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    assert is_paid(url) is (paid and url is not None)
-
-
-# Asking
-
-
-class Answering:
-    """A model that answers a prompt with ``function(prompt)``."""
-
-    name = "answering"
-
-    def __init__(self, function):
-        self.function = function
-
-    def complete(self, prompt):
-        return Completion(self.function(prompt))
-
-
-def request(number, condition="plain", text=None):
-    return Request(condition, f"q{number}", (number,), Prompt("p", text or f"question {number}"))
-
-
-def open_ledger(folder, llm="m"):
-    return commands.Ledger(folder, "test", {"llm": llm})
-
-
-def test_replies_come_in_order_and_equal_prompts_are_asked_once(tmp_path):
-    asked = []
-
-    def reply(prompt):
-        asked.append(prompt.user)
-        return prompt.user.upper()
-
-    requests = [request(i) for i in range(6)] + [request(0, "pap")]
-    with open_ledger(tmp_path) as ledger:
-        rows = ask(Answering(reply), requests, ledger, concurrency=3)
-    assert [row["reply"] for row in rows] == [each.prompt.user.upper() for each in requests]
-    assert sorted(asked) == [f"question {i}" for i in range(6)]
-
-
-def test_a_run_that_failed_goes_on_where_it_stopped(tmp_path):
-    asked = []
-
-    def fails_at(bad):
-        def reply(prompt):
-            asked.append(prompt.user)
-            if prompt.user == bad:
-                raise LLMError("overloaded")
-            return "fine"
-
-        return Answering(reply)
-
-    requests = [request(i) for i in range(8)]
-    with open_ledger(tmp_path) as ledger, pytest.raises(LLMError, match="overloaded"):
-        ask(fails_at("question 5"), requests, ledger, concurrency=1)
-    assert asked == [f"question {i}" for i in range(6)]
-    with open_ledger(tmp_path) as ledger:
-        assert [each.query for each in unanswered(requests, ledger)] == ["q5", "q6", "q7"]
-        rows = ask(fails_at(None), requests, ledger, concurrency=2)
-    assert len(rows) == 8
-    assert len(asked) == 9
-    with open_ledger(tmp_path) as ledger:
-        assert not unanswered(requests, ledger)
-        # Another prompt, another model: nothing is taken over.
-        assert len(unanswered([request(0, text="changed")], ledger)) == 1
-    with open_ledger(tmp_path, llm="other") as ledger:
-        assert len(unanswered(requests, ledger)) == 8
-
-
-def test_a_line_torn_by_a_kill_is_asked_again(tmp_path):
-    requests = [request(i) for i in range(3)]
-    with open_ledger(tmp_path) as ledger:
-        ask(Answering(lambda prompt: "fine"), requests, ledger, concurrency=1)
-        path = ledger.path
-    path.write_bytes(path.read_bytes()[:-9])
-    with open_ledger(tmp_path) as ledger:
-        assert [each.query for each in unanswered(requests, ledger)] == ["q2"]
-
-
-def test_several_requests_are_under_way(tmp_path):
-    """Would wait for ever if replies were written one after another."""
-    together = threading.Barrier(4, timeout=20)
-
-    def reply(prompt):
-        together.wait()
-        return "fine"
-
-    requests = [request(i) for i in range(8)]
-    with open_ledger(tmp_path) as ledger:
-        assert len(ask(Answering(reply), requests, ledger, concurrency=4)) == 8
-
-
-def test_a_prompt_file_needs_its_two_parts(tmp_path):
-    path = tmp_path / "own.txt"
-    path.write_text("only one")
-    with pytest.raises(ConfigError, match="--- user ---"):
-        read_template(path)
 
 
 # The table's numbers
@@ -496,123 +272,3 @@ def test_what_cannot_be_read_is_said(tmp_path):
     given = ["--data", str(tmp_path / "nothing.jsonl"), "--llm", "m", "--base-url", "http://x"]
     assert main(given, console=shown) == 2
     assert "nothing.jsonl" in shown.export_text()
-
-
-# The small local server
-
-
-class Echo:
-    """A model that repeats; ``batches`` are how many prompts came at once."""
-
-    def __init__(self, waits=0):
-        self.batches = []
-        self.prompts = []
-        self.waits = waits
-
-    def complete_many(self, prompts):
-        self.batches.append(len(prompts))
-        self.prompts += prompts
-        if any(prompt.user == "crash" for prompt in prompts):
-            raise RuntimeError("out of memory")
-        return [
-            LLMError("too long")
-            if prompt.user == "long"
-            else Completion(f"<{prompt.user}>", prompt_tokens=5, completion_tokens=2)
-            for prompt in prompts
-        ]
-
-
-@pytest.fixture
-def echo_server():
-    model = Echo()
-    server = local_server.server(model, model="echo")
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    yield model, f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
-    server.server_close()
-
-
-def test_the_local_server_speaks_the_protocol_of_its_client(echo_server):
-    pytest.importorskip("openai")
-    model, url = echo_server
-    llm = OpenAICompatibleLLM("echo", base_url=url, max_retries=0)
-    found = llm.complete(Prompt("p", "hello", system="be brief", max_tokens=7, seed=3))
-    assert (found.text, found.prompt_tokens, found.completion_tokens) == ("<hello>", 5, 2)
-    (prompt,) = model.prompts
-    assert (prompt.system, prompt.max_tokens, prompt.temperature, prompt.seed) == (
-        "be brief",
-        7,
-        0.0,
-        3,
-    )
-    for text, reason in (("long", "too long"), ("crash", "out of memory")):
-        with pytest.raises(LLMError, match=reason):
-            llm.complete(Prompt("p", text))
-    assert llm.complete(Prompt("p", "after")).text == "<after>"
-    # Log-probabilities are refused, so the client asks again without.
-    assert llm.complete(Prompt("p", "yes or no", choices=("yes", "no"))).text == "<yes or no>"
-
-
-def test_the_local_server_refuses_what_is_no_chat(echo_server):
-    import httpx
-
-    _, url = echo_server
-    assert httpx.get(f"{url}/models").json()["data"][0]["id"] == "echo"
-    assert httpx.get(f"{url}/other").status_code == 404
-    ask_at = f"{url}/chat/completions"
-    good = {"messages": [{"role": "user", "content": "x"}]}
-    assert httpx.post(ask_at, json=good).status_code == 200
-    assert httpx.post(f"{url}/embeddings", json=good).status_code == 404
-    for bad in (b"{", b"[]", b"{}"):
-        assert httpx.post(ask_at, content=bad).status_code == 400
-    assert httpx.post(ask_at, json={**good, "stream": True}).status_code == 400
-    part = {"messages": [{"role": "tool", "content": "x"}]}
-    assert httpx.post(ask_at, json=part).status_code == 400
-
-
-def test_prompts_that_wait_are_answered_in_one_batch():
-    held = threading.Event()
-    model = Echo()
-    answer = model.complete_many
-
-    def waits(prompts):
-        held.wait(20)
-        return answer(prompts)
-
-    model.complete_many = waits
-    batcher = local_server.Batcher(model, size=4)
-    found = {}
-    threads = [
-        threading.Thread(
-            target=lambda i=i: found.update({i: batcher.complete(Prompt("p", str(i)))})
-        )
-        for i in range(9)
-    ]
-    for thread in threads:
-        thread.start()
-    held.set()
-    for thread in threads:
-        thread.join(20)
-    assert {i: each.text for i, each in found.items()} == {i: f"<{i}>" for i in range(9)}
-    assert max(model.batches) <= 4
-    assert len(model.batches) < 9
-
-
-def test_a_server_that_answers_is_used_and_one_that_cannot_start_is_reported(echo_server):
-    port = int(echo_server[1].rpartition(":")[2].partition("/")[0])
-    with local_server.started(python="no-such-python", port=port) as url:
-        assert url == echo_server[1]
-    with (
-        pytest.raises(ConfigError, match="--local-python"),
-        local_server.started(python="false", port=1),
-    ):
-        pass
-
-
-def test_replies_are_kept_beyond_a_run(tmp_path):
-    """The cache is the same for every experiment: another sample asks only what is new."""
-    asked = []
-    llm = Answering(lambda prompt: asked.append(prompt.user) or "fine")
-    for _ in range(2):
-        CachedLLM(llm, tmp_path / "replies.sqlite").complete(Prompt("p", "question"))
-    assert asked == ["question"]
