@@ -10,7 +10,7 @@ import numpy as np
 from perspective_rag.coverage import swap_in
 from perspective_rag.judging import support_matrix
 from perspective_rag.options import PipelineOptions
-from perspective_rag.select.coverage_greedy import coverage_greedy
+from perspective_rag.select.joint_coverage import joint_coverage
 from perspective_rag.types import Candidate, Perspective
 
 
@@ -23,15 +23,15 @@ def select(
 ) -> list[Candidate]:
     """min(k, n) of n candidates, best first.
 
-    Without perspectives: the first k. With perspectives: greedily by relevance (their place in the
-    order) and by what each adds to the expected coverage, ``coverage_weight`` apart; then every
-    perspective that still is not covered and could be is swapped in.
+    Without perspectives: the first k. With perspectives: the set that is best by relevance (their
+    place in the order) and by the probability that it covers every perspective, ``coverage_weight``
+    apart; then every perspective that still is not covered and could be is swapped in.
     """
     if not perspectives or not candidates:
         return list(candidates[: options.k])
     support = support_matrix(candidates, perspectives)
     relevance = 1.0 / np.log2(np.arange(2, len(candidates) + 2))
-    picked = coverage_greedy(
+    picked = joint_coverage(
         relevance, support, options.k, relevance_weight=1.0 - options.coverage_weight
     )
     chosen = swap_in(picked.indices, support, threshold)

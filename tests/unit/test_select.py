@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from perspective_rag.errors import ConfigError
 from perspective_rag.protocols import Selector
 from perspective_rag.select.coverage_greedy import coverage_greedy
+from perspective_rag.select.joint_coverage import joint_coverage
 from perspective_rag.select.topk import TopK, topk
 
 NAN = float("nan")
@@ -177,3 +180,62 @@ def test_rounding_above_one_is_let_through_and_more_is_not():
 def test_what_cannot_be_used_is_refused(arguments, options, words):
     with pytest.raises(ConfigError, match=words):
         coverage_greedy(*arguments, **options)
+
+
+def joint_value(chosen, relevance, support, weight, k):
+    rel = np.asarray(relevance, float)
+    rel = (
+        (rel - rel.min()) / (rel.max() - rel.min()) if rel.max() > rel.min() else np.ones(len(rel))
+    )
+    covered = 1 - np.prod(1 - np.nan_to_num(support)[list(chosen)], axis=0)
+    m = support.shape[1]
+    product = np.prod(((covered + 0.1) / 1.1) ** (min(m, 2) / m)) if m else 1.0
+    return weight * rel[list(chosen)].sum() / k + (1 - weight) * product
+
+
+def test_the_joint_choice_takes_the_rare_side_where_a_sum_takes_a_second_of_the_common_one():
+    support = np.array([[0.5, 0.0], [0.5, 0.0], [0.5, 0.0], [0.0, 0.2]])
+    relevance = [4, 3, 2, 1]
+    assert coverage_greedy(relevance, support, 2, relevance_weight=0.0).indices == (0, 1)
+    assert joint_coverage(relevance, support, 2, relevance_weight=0.0).indices == (0, 3)
+
+
+def test_the_joint_choice_follows_relevance_alone_when_asked_to_or_when_nothing_is_known():
+    support = np.array([[0.0, 0.9], [0.9, 0.0], [0.0, 0.0]])
+    assert joint_coverage([1, 2, 3], support, 2, relevance_weight=1.0).indices == (2, 1)
+    assert joint_coverage([1, 2, 3], np.full((3, 2), NAN), 2).indices == (2, 1)
+    assert joint_coverage([1, 2, 3], np.zeros((3, 0)), 5).indices == (2, 1, 0)
+    assert joint_coverage([], np.zeros((0, 2)), 5).indices == ()
+
+
+def test_one_perspective_that_nothing_supports_does_not_drown_the_others():
+    support = np.zeros((6, 4))
+    support[1, 0] = support[3, 1] = support[5, 2] = 0.9
+    assert set(joint_coverage([6, 5, 4, 3, 2, 1], support, 3).indices) == {1, 3, 5}
+
+
+def test_a_certain_judgement_is_no_trouble_and_weights_decide_between_two_sides():
+    support = np.array([[1.0, 0.0], [0.0, 0.6]])
+    assert set(joint_coverage([1, 1], support, 2).indices) == {0, 1}
+    even = np.array([[0.6, 0.1], [0.1, 0.6]])
+    assert joint_coverage([1, 1], even, 1, relevance_weight=0, weights=[1, 9]).indices == (1,)
+    with pytest.raises(ConfigError):
+        joint_coverage([1, 1], even, 1, weights=[0, 0])
+
+
+@given(st.integers(0, 10_000), st.integers(1, 3), st.sampled_from([0.0, 0.2, 0.6]))
+@settings(max_examples=60, deadline=None)
+def test_no_exchange_of_one_candidate_improves_the_joint_choice(seed, columns, weight):
+    rng = np.random.default_rng(seed)
+    relevance, support, k = rng.random(8), rng.random((8, columns)) ** 3, 3
+    picked = joint_coverage(relevance, support, k, relevance_weight=weight)
+    value = joint_value(picked.indices, relevance, support, weight, k)
+    for place in range(k):
+        for other in set(range(8)) - set(picked.indices):
+            swapped = [*picked.indices[:place], other, *picked.indices[place + 1 :]]
+            assert joint_value(swapped, relevance, support, weight, k) <= value + 1e-6
+    best = max(
+        joint_value(c, relevance, support, weight, k) for c in itertools.combinations(range(8), k)
+    )
+    assert value >= 0.95 * best
+    assert list(picked.scores) == sorted(picked.scores, reverse=True)
