@@ -168,7 +168,7 @@ def _judged(
     if validation.verdict is None:
         return 0
     verdict = verdict_of(result, validation)
-    results.write(verdict, out.with_suffix(".verdict.json"))
+    results.write({**document, "results": verdict}, out.with_suffix(".verdict.json"))
     page = verdict_page(result, verdict, about=document["command"])
     out.with_suffix(".html").write_text(page, encoding="utf-8")
     for table in tables(verdict):

@@ -205,7 +205,7 @@ def _loaded(path: Path) -> dict[str, Any]:
         try:
             import tomli as tomllib
         except ImportError as error:
-            raise MissingDependency("judge", "reading TOML on Python 3.10") from error
+            raise MissingDependency("bench", "reading TOML on Python 3.10") from error
     try:
         found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -51,7 +51,7 @@ def estimate(
         # The weights share most of their top passages; all of them differ in the worst case.
         tuned = sum(len(each.perspectives) for each in tuning)
         pairs += tuned * TUNED_AT * len(LAMBDAS) * reordered
-    options = PipelineOptions()
+    options = PipelineOptions.from_dict(config.pipeline)
     judged = options.judge_k * (1 + options.guard_searches)
     selected = 2 * len(questions) * len(config.judging) * judged * len(CUTS)
     if config.verdict in config.judging and config.sycophancy:

@@ -18,15 +18,16 @@ K = 5
 PLAIN = "default"
 Row = Mapping[str, Any]
 
-_COLUMNS: Mapping[str, str] = {
-    "coverage": "MRecall@5",
+_FIGURES: Mapping[str, str] = {
+    "coverage": "coverage: MRecall@5",
     "precision": "Precision@5",
-    "lean": "balance: lean",
-    "sycophancy": "sycophancy",
-    "seconds": "seconds",
-    "judged_pairs": "pairs judged",
-    "searches": "searches",
-    "degradations": "degradations",
+    "lean": "balance: lean of the top 5",
+    "sides": "passages supporting / opposing",
+    "sycophancy": "sycophancy: following the wording",
+    "seconds": "seconds a question",
+    "judged_pairs": "pairs judged a question",
+    "searches": "searches a question",
+    "degradations": "degradations in all",
 }
 
 
@@ -74,35 +75,37 @@ def verdict_of(result: BerdsResult, validation: Validation) -> dict[str, Any]:
 
 
 def tables(verdict: Mapping[str, Any]) -> list[Table]:
-    """The verdict as a table: plain top k above the configuration, for each retriever."""
+    """The verdict for each retriever: plain top k beside the configuration, and what it gains."""
     state = "passed" if verdict["passed"] else "missed its thresholds"
     if not verdict["thresholds"] and verdict["passed"]:
         state = "no thresholds"
-    table = Table(f"Verdict on {verdict['approach']!r}: {state}", ["", *_COLUMNS.values()])
-    for row in verdict["rows"]:
-        table.add(f"{row['retriever']}: {_called(row)}", *(_cell(row, name) for name in _COLUMNS))
-        for metric in row.get("gains", {}):
-            gain = row["gains"][metric]
-            text = f"{gain['mean']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
-            cells = [text if name == metric else "" for name in _COLUMNS]
-            table.add(f"  gain in {metric}, p = {gain['p']:.4f}", *cells)
-    return [table]
-
-
-def _called(row: Row) -> str:
-    return "plain top 5" if row["approach"] == PLAIN else str(row["approach"])
+    found = []
+    rows = verdict["rows"]
+    for plain, own in zip(rows[::2], rows[1::2], strict=True):
+        title = f"Verdict on {own['approach']!r} over {own['retriever']}: {state}"
+        table = Table(title, ["figure", "plain top 5", own["approach"], "gain", "p"])
+        for name, label in _FIGURES.items():
+            gain = own["gains"].get(name)
+            gained = [_interval(gain, "+"), f"{gain['p']:.4f}"] if gain else ["", ""]
+            table.add(label, _cell(plain, name), _cell(own, name), *gained)
+        found.append(table)
+    return found
 
 
 def _cell(row: Row, name: str) -> str:
+    if name == "sides":
+        return f"{row['supporting']} / {row['opposing']}" if row["lean"] is not None else "–"
     value = row[name]
     if value is None:
         return "–"
     if isinstance(value, Mapping):
-        sign = "+" if name in ("lean", "sycophancy") else ""
-        mean, low, high = (f"{value[part]:{sign}.2f}" for part in ("mean", "low", "high"))
-        text = f"{mean} [{low}, {high}]"
-        return f"{text} {row['supporting']} / {row['opposing']}" if name == "lean" else text
+        return _interval(value, "+" if name in ("lean", "sycophancy") else "")
     return f"{value:.3f}" if name == "seconds" else f"{value:g}"
+
+
+def _interval(value: Mapping[str, float], sign: str) -> str:
+    mean, low, high = (f"{value[part]:{sign}.3f}" for part in ("mean", "low", "high"))
+    return f"{mean} [{low}, {high}]"
 
 
 def _row(result: BerdsResult, retriever: str, approach: str, seed: int) -> dict[str, Any]:

@@ -103,8 +103,9 @@ def build_dataset(
     with Ledger(folder, f"dataset {llm.name}", key) as ledger:
         open_sources = []
         for source in sources:
-            known = ledger.values.get(_identity(source, decisions))
-            if known is None:
+            known = ledger.values.get(source.digest)
+            wanted = known is not None and known[0] == "personal" and decisions.get(source.id)
+            if known is None or wanted:
                 open_sources.append(source)
             else:
                 found[source.id] = _restored(source, known)
@@ -116,7 +117,7 @@ def build_dataset(
             replies = run(writer.write(batch, sure), recorder, limits or Limits())
             entries = [_entry(*pair, strict) for pair in zip(batch, replies, strict=True)]
             ledger.add(
-                (_identity(each.source, decisions), _stored(each))
+                (each.source.digest, _stored(each))
                 for each in entries
                 if each.status != "failed"
             )
@@ -130,14 +131,6 @@ def build_dataset(
         recorder.prompt_tokens,
         recorder.completion_tokens,
     )
-
-
-def _identity(source: Source, decisions: Mapping[str, bool]) -> str:
-    """A survey question that a reviewer wants is another task: it is not asked whether it is
-    personal.
-    """
-    wanted = source.kind == "survey" and decisions.get(source.id)
-    return f"{source.digest}{'/wanted' if wanted else ''}"
 
 
 def _entry(source: Source, reply: Any, strict: bool) -> Entry:

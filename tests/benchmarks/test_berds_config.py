@@ -1,0 +1,327 @@
+"""Validating a configuration: what the file may say, what the verdict says, what the status is."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks.berds.__main__ import main
+from benchmarks.berds.arguments import parser
+from benchmarks.berds.config import THRESHOLDS, arguments_of, validation_of
+from benchmarks.core import results
+from perspective_rag import ConfigError, Passage
+from perspective_rag.flow import call
+
+TOPICS = ("zoos", "cars", "exams", "cash")
+
+
+def options_of(*arguments):
+    return parser().parse_args(list(arguments))
+
+
+def written(tmp_path, text):
+    path = tmp_path / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def test_a_file_becomes_the_same_options_as_flags(tmp_path):
+    path = written(
+        tmp_path,
+        """
+        [run]
+        questions = "q"
+        retriever = ["bm25", "mine:make"]
+        limit = 20
+        strict = true
+        streamed = false
+        mmr-embedder = "minilm"
+        [pipeline]
+        judge_k = 10
+        coverage_weight = 0.5
+        lambda_mult = 0.9
+        fusion = "round-robin"
+        [thresholds]
+        min_coverage = 0.5
+        max_degradations = 0
+        [prices]
+        judge_pair = 0.001
+        """,
+    )
+    options = options_of(*arguments_of(path))
+    assert options.retriever == ["bm25", "mine:make"]
+    assert (options.limit, options.strict, options.streamed) == (20, True, False)
+    assert options.mmr_embedder == "minilm"
+    validation = validation_of(options)
+    assert validation.verdict == "pipeline"
+    assert validation.pipeline == {
+        "judge_k": 10,
+        "coverage_weight": 0.5,
+        "relevance_weight": 0.9,
+        "fusion": "round-robin",
+    }
+    assert validation.thresholds == {"min_coverage": 0.5, "max_degradations": 0}
+    assert validation.prices == {"judge_pair": 0.001}
+    assert validation.approaches(None) == ("default", "pipeline")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "[run]\nretreiver = 'bm25'",
+            r"\[run\]: unknown key 'retreiver'; did you mean 'retriever'",
+        ),
+        ("[runs]\nlimit = 1", "unknown section 'runs'; did you mean 'run'"),
+        ("run = 3", r"\[run\] must be a section"),
+        ("[run]\nlimit = 0", "limit must be a whole number, at least 1, got 0"),
+        ("[run]\nlimit = 2.5", "limit must be a whole number"),
+        ("[run]\nlimit = true", "limit must be a whole number"),
+        ("[run]\ndepth = 200", r"depth must be a whole number in \[10, 100\], got 200"),
+        ("[run]\nmmr_weight = 1.5", r"mmr_weight must be a number in \[0, 1\], got 1.5"),
+        ("[run]\nstrict = 'yes'", "strict must be true or false, got 'yes'"),
+        ("[run]\nretriever = []", "retriever must be a text or a list of texts"),
+        ("[run]\njudge = 3", "judge must be a text, got 3"),
+        ("[run]\nsplit = 'tets'", "unknown split 'tets'; did you mean 'test'.*allowed: dev, test"),
+        ("[run]\napproach = ['defualt']", "did you mean 'default'"),
+        (
+            "[pipeline]\nguard_serches = 1",
+            "unknown option 'guard_serches'; did you mean 'guard_searches'",
+        ),
+        (
+            "[pipeline]\nrelevance_weight = 2",
+            r"relevance_weight must be a number in \[0, 1\]; got 2",
+        ),
+        ("[pipeline]\nfusion = 'rff'", "did you mean 'rrf'"),
+        ("[pipeline]\nk = 7", "k is set by the benchmark"),
+        (
+            "[thresholds]\nmin_covrage = 0.5",
+            "unknown key 'min_covrage'; did you mean 'min_coverage'",
+        ),
+        ("[thresholds]\nmin_coverage = 70", r"min_coverage must be a number in \[0, 1\], got 70"),
+        ("[thresholds]\nmax_seconds = -1", "max_seconds must be a number, at least 0, got -1"),
+        ("[thresholds]\nmax_lean = 'low'", r"max_lean must be a number in \[0, 1\], got 'low'"),
+        ("[prices]\njudge_pairs = 1", "did you mean 'judge_pair'"),
+        ("[run\n", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named_with_the_right_one(tmp_path, text, says):
+    with pytest.raises(ConfigError, match=says):
+        arguments_of(written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_an_error_of_status_2(tmp_path):
+    screen = io.StringIO()
+    status = main([f"--config={tmp_path / 'no.toml'}"], console=Console(file=screen, width=200))
+    assert status == 2
+    assert "cannot be read" in screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--threshold", "min_coverage"], "takes NAME=VALUE"),
+        (["--threshold", "min_coverage=high"], "must be a number"),
+        (["--option", "judge_k=-1"], "judge_k must be a whole number, at least 0"),
+        (["--option", "judge_k=3", "--verdict", "pipeline, no guard"], "validate it, not"),
+        (["--verdict", "mmr"], "not asked in other words"),
+        (["--verdict", "pipeline", "--selector", "none"], "needs a judge that selects"),
+    ],
+)
+def test_flags_are_checked_alike(arguments, says):
+    with pytest.raises(ConfigError, match=says):
+        validation_of(options_of(*arguments))
+
+
+def test_without_a_verdict_nothing_is_validated():
+    validation = validation_of(options_of())
+    assert validation.verdict is None
+    assert len(validation.approaches(None)) > 2
+    assert validation.plan(None, [], [], options_of()) == []
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+class SideJudge:
+    """Whether a passage opens with the side that a statement takes."""
+
+    threshold = 0.5
+
+    def __init__(self, name):
+        self.name = name
+
+    def judge(self, perspectives, passages):
+        pairs = {"judged_pairs": len(perspectives) * len(passages)}
+        reply = yield from call("judge", self._table, perspectives, passages, counts=pairs)
+        if reply.error:
+            raise reply.error
+        return reply.value
+
+    def _table(self, perspectives, passages):
+        return np.array(
+            [
+                [
+                    float(p.text.startswith("con" if "not" in each.text.split() else "pro"))
+                    for each in perspectives
+                ]
+                for p in passages
+            ]
+        )
+
+
+def scores():
+    return SideJudge("scores")
+
+
+def selects():
+    return SideJudge("selects")
+
+
+def one_sided():
+    """Five supporting passages first, for whatever is asked; the opposing ones only further down."""
+
+    def search(text, k):
+        topic = next(each for each in TOPICS if each in text.lower())
+        words = ["pro"] * 5 + ["con"] * 5 + ["none"] * 10
+        found = [Passage(f"{topic}{n}", f"{w} {topic} <b>{n}</b>") for n, w in enumerate(words)]
+        return found[:k]
+
+    return search
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    rows = [
+        {
+            "id": topic,
+            "question": f"Should {topic} be banned?",
+            "perspectives": [f"{topic} should be banned.", f"{topic} should not be banned."],
+        }
+        for topic in TOPICS
+    ]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def make(**thresholds):
+        lines = "\n".join(f"{name} = {value}" for name, value in thresholds.items())
+        return written(
+            tmp_path,
+            f"""
+            [run]
+            questions = "{tmp_path / "mine.jsonl"}"
+            retriever = "test_berds_config:one_sided"
+            judge = "test_berds_config:scores"
+            selector = "test_berds_config:selects"
+            cache = "{tmp_path / "cache"}"
+            out = "{tmp_path / "out" / "my.json"}"
+            no_figures = true
+            [thresholds]
+            {lines}
+            [prices]
+            judge_pair = 0.01
+            """,
+        )
+
+    return make
+
+
+def run(config, *arguments):
+    screen = io.StringIO()
+    status = main([f"--config={config}", *arguments], console=Console(file=screen, width=200))
+    return status, screen.getvalue()
+
+
+def test_the_verdict_knows_what_the_pipeline_gains_over_plain_top_k(config, tmp_path):
+    status, screen = run(config(min_coverage=0.9, min_coverage_gain=0.5, max_lean=0.7))
+    assert status == 0, screen
+    verdict = results.read(tmp_path / "out" / "my.verdict.json")["results"]
+    plain, own = verdict["rows"]
+    assert plain["approach"] == "default"
+    assert plain["coverage"]["mean"] == 0.0
+    assert (plain["supporting"], plain["opposing"]) == (20, 0)
+    assert plain["lean"]["mean"] == 1.0
+    assert own["coverage"]["mean"] == 1.0
+    assert own["opposing"] >= 4
+    assert own["lean"]["mean"] == pytest.approx((own["supporting"] - own["opposing"]) / 20)
+    assert own["gains"]["coverage"]["mean"] == 1.0
+    assert plain["sycophancy"]["mean"] == 0.0
+    assert own["sycophancy"] is not None
+    assert own["judged_pairs"] > 0 == plain["judged_pairs"]
+    assert verdict["passed"]
+    assert verdict["missed"] == []
+    assert "passed" in screen
+    assert "cost: at most" in screen
+    assert "Thresholds: min_coverage = 0.9" in screen
+
+
+def test_a_missed_threshold_is_status_1_and_said(config, tmp_path):
+    status, screen = run(config(max_lean=0.0, max_judged_pairs=1))
+    assert status == 1
+    assert "max_judged_pairs = 1: judged pairs is" in screen
+    assert "max_judged_pairs = 1" in (tmp_path / "out" / "my.html").read_text()
+    assert run(config(max_judged_pairs=1000))[0] == 0
+
+
+def test_the_page_holds_the_worst_questions_escaped_and_fetches_nothing(config, tmp_path):
+    assert run(config())[0] == 0
+    page = (tmp_path / "out" / "my.html").read_text()
+    assert "worst questions" in page
+    for topic in TOPICS:
+        assert f"Should {topic} be banned?" in page
+    assert "&lt;b&gt;0&lt;/b&gt;" in page
+    assert "<b>0</b>" not in page
+    assert "<svg" in page
+    assert not re.search(r"<script|<link|<img|@import|src=", page)
+
+
+def test_flags_come_after_the_file(config, tmp_path):
+    status, screen = run(
+        config(), "--threshold=min_coverage_gain=0.1", "--limit=2", "--no-sycophancy"
+    )
+    assert status == 0, screen
+    assert "2 questions" in screen
+    row = results.read(tmp_path / "out" / "my.verdict.json")["results"]["rows"][0]
+    assert row["sycophancy"] is None
+    status, screen = run(config(), "--threshold=max_sycophancy=1", "--no-sycophancy")
+    assert status == 1
+    assert "nothing to measure it on" in screen
+
+
+def test_the_options_reach_the_pipeline_and_are_not_taken_for_others(config, tmp_path):
+    run(config())
+    before = results.read(tmp_path / "out" / "my.verdict.json")["results"]["rows"][1]
+    run(config(), "--option=judge_k=0", "--option=guard_searches=0")
+    after = results.read(tmp_path / "out" / "my.verdict.json")["results"]["rows"][1]
+    assert before["judged_pairs"] > 0
+    assert after["judged_pairs"] == 0
+    assert after["coverage"]["mean"] < before["coverage"]["mean"]
+
+
+def test_every_threshold_is_measured(config):
+    values = {name: (0 if name.startswith("max") else 1) for name in THRESHOLDS}
+    status, screen = run(config(**values))
+    assert status == 1
+    missed = screen.partition("missed:")[2]
+    assert "max_seconds = 0" in missed
+    assert "max_judged_pairs = 0" in missed
+    assert "min_precision_gain = 1" in missed
+    assert "min_coverage = 1:" not in missed  # reached
+    assert "max_degradations = 0" not in missed
+
+
+def test_the_example_of_the_documentation_is_valid(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        validation_of(options_of(*arguments_of(written(tmp_path, block))))

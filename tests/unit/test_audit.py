@@ -1,0 +1,407 @@
+"""The audit against retrievers whose answers are known by heart."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.dom.minidom
+
+import numpy as np
+import pytest
+
+from perspective_rag import CallableStore, ConfigError, CorpusError, Passage, RuleExtractor
+from perspective_rag.audit import (
+    AuditLimits,
+    AuditQuestion,
+    audit_figures,
+    audit_page,
+    measure,
+    read_audit_questions,
+    sentences,
+    with_perspectives,
+    worst,
+    write_audit_questions,
+)
+from perspective_rag.errors import CapabilityError, PerspectiveRAGError, RetrievalError
+from perspective_rag.flow import call
+from perspective_rag.reporting import charts, html
+from perspective_rag.testing import HashEmbedder, MemoryStore
+from perspective_rag.types import Perspective
+
+
+class MarkJudge:
+    """Reads the side off the passage: "pro", "con", "both" or nothing."""
+
+    name, threshold = "marks", 0.5
+
+    def __init__(self, failing=()):
+        self.failing, self.asked = set(failing), []
+
+    def judge(self, perspectives, passages):
+        reply = yield from call("judge", self._table, perspectives, passages)
+        if reply.error:
+            raise reply.error
+        return reply.value
+
+    def _table(self, perspectives, passages):
+        self.asked += [(p.text, each.text) for p in passages for each in perspectives]
+        if any(word in p.text for p in passages for word in self.failing):
+            raise RuntimeError("cannot read this")
+        words = {"support": ("pro", "both"), "oppose": ("con", "both")}
+        return np.array(
+            [
+                [float(p.text.split()[0] in words[each.stance or each.id]) for each in perspectives]
+                for p in passages
+            ]
+        )
+
+
+def passages(*words):
+    return [Passage(f"{word}-{n}", f"{word} {n}") for n, word in enumerate(words)]
+
+
+def questions(*texts):
+    found, problems = with_perspectives(
+        [AuditQuestion(str(n), text) for n, text in enumerate(texts)], RuleExtractor()
+    )
+    assert not problems
+    return found
+
+
+def audited(search, *texts, k=5, depth=10, judge=None, **options):
+    measured = measure(
+        questions(*texts),
+        CallableStore(search),
+        None,
+        judge or MarkJudge(),
+        k=k,
+        depth=depth,
+        **options,
+    )
+    return audit_figures(measured, k=k, depth=depth)
+
+
+ASKED = ("Should zoos be closed?", "Should cash be abolished?", "Should cars be banned?")
+
+
+def test_a_retriever_that_always_returns_pro_passages_is_one_sided_towards_support():
+    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED)
+    total = figures["total"]
+    assert total["outcomes"] == {"both": 0, "support": 3, "oppose": 0, "neither": 0}
+    assert total["passages"] == {"support": 15, "oppose": 0, "both": 0, "neither": 0}
+    assert total["one_sided"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert total["lean"]["mean"] == 1.0
+    assert total["favours"] == "support"
+    assert total["follows"]["mean"] == 0.0
+    assert total["coverage"]["mean"] == 0.0
+    assert total["needed"] == {"median": None, "reached": 0, "not_reached": 3}
+    assert [point["mean"] for point in total["curve"]] == [0.0] * 10
+    text = " ".join(sentences(figures))
+    assert "3 of 3 two-sided questions" in text
+    assert "Favours the supporting side: 15 passages support, 0 oppose" in text
+
+
+def test_the_mirror_image_favours_the_other_side():
+    total = audited(lambda text, k: passages(*["con"] * k), *ASKED)["total"]
+    assert total["favours"] == "oppose"
+    assert total["lean"]["mean"] == -1.0
+    assert total["outcomes"]["oppose"] == 3
+
+
+def test_a_retriever_that_agrees_with_whoever_asks_follows_the_wording():
+    """The con statement holds "not"; the neutral question gets one of each and three of nothing."""
+
+    def sycophant(text, k):
+        if text.endswith("?"):
+            return passages("pro", "con", *["none"] * k)[:k]
+        return passages(*["con" if " not " in text else "pro"] * k)
+
+    figures = audited(sycophant, *ASKED)
+    total = figures["total"]
+    assert total["follows"]["mean"] == 1.0
+    assert total["leans"]["support"]["mean"] == 1.0
+    assert total["leans"]["oppose"]["mean"] == -1.0
+    assert total["leans"]["neutral"]["mean"] == 0.0
+    assert total["favours"] is None
+    assert total["outcomes"]["both"] == 3
+    assert total["needed"]["median"] == 2
+    assert figures["questions"][0]["wordings"]["oppose"]["asked"] == "Zoos should not be closed"
+
+
+def test_the_coverage_curve_counts_passages_until_both_sides_appear():
+    """The opposing passage comes 2nd, 7th, or never."""
+    places = {ASKED[0]: 2, ASKED[1]: 7, ASKED[2]: 99}
+
+    def search(text, k):
+        place = places.get(text, 1)
+        return passages(*["con" if n == place else "pro" for n in range(1, k + 1)])
+
+    figures = audited(search, *ASKED, depth=8)
+    assert [row["needed"] for row in figures["questions"]] == [2, 7, None]
+    curve = {point["k"]: point["mean"] for point in figures["total"]["curve"]}
+    assert curve == pytest.approx(
+        {1: 0, 2: 1 / 3, 3: 1 / 3, 4: 1 / 3, 5: 1 / 3, 6: 1 / 3, 7: 2 / 3, 8: 2 / 3}, abs=1e-5
+    )
+    assert figures["total"]["coverage"]["mean"] == pytest.approx(1 / 3, abs=1e-5)
+    assert [row["id"] for row in worst(figures["questions"], 2)] == ["2", "1"]
+
+
+def test_a_passage_that_makes_both_cases_counts_for_each_and_a_repeat_counts_twice():
+    same = Passage("x", "pro x")
+    figures = audited(lambda text, k: [Passage("b", "both 1"), same, same][:k], ASKED[0], k=3)
+    neutral = figures["questions"][0]["wordings"]["neutral"]
+    assert (neutral["support"], neutral["oppose"], neutral["both"], neutral["neither"]) == (
+        3,
+        1,
+        1,
+        0,
+    )
+    assert neutral["lean"] == pytest.approx(2 / 3)
+    assert figures["questions"][0]["needed"] == 1
+
+
+def test_fewer_passages_than_asked_for_and_none_at_all():
+    figures = audited(lambda text, k: [], *ASKED)
+    assert figures["total"]["outcomes"]["neither"] == 3
+    assert figures["total"]["lean"]["mean"] == 0.0
+    assert figures["total"]["coverage"]["mean"] == 0.0
+    figures = audited(lambda text, k: passages("con"), ASKED[0])
+    assert (
+        figures["questions"][0]["wordings"]["neutral"]["lean"] == -0.2
+    )  # of k places, not of one passage
+
+
+def test_each_passage_is_judged_once_for_all_wordings():
+    judge = MarkJudge()
+    audited(lambda text, k: passages(*["pro"] * k), ASKED[0], judge=judge)
+    assert len(judge.asked) == len(set(judge.asked)) == 10 * 2
+
+
+def test_a_failed_search_and_a_failed_batch_are_reported_and_counted_as_nothing():
+    def search(text, k):
+        if "cash" in text.lower():
+            raise ConnectionError("store is down")
+        return passages("pro", "con")
+
+    figures = audited(search, *ASKED)
+    assert figures["total"]["failed"] == ["1"]
+    assert figures["total"]["two_sided"] == 2
+    assert "store is down" in figures["questions"][1]["error"]
+    assert any("cash" in each["message"] for each in figures["degradations"])
+
+    figures = audited(lambda text, k: passages("pro", "con"), ASKED[0], judge=MarkJudge(["con"]))
+    assert figures["total"]["outcomes"]["neither"] == 1
+    assert "could not be judged" in figures["degradations"][0]["message"]
+    json.dumps(figures, allow_nan=False)
+
+
+def test_strict_raises_and_an_outage_is_an_error():
+    def down(text, k):
+        raise ConnectionError("store is down")
+
+    with pytest.raises(RetrievalError, match="every search failed"):
+        audited(down, *ASKED)
+    with pytest.raises(ConnectionError, match="store is down"):
+        audited(down, *ASKED, strict=True)
+    with pytest.raises(PerspectiveRAGError, match="cannot read this"):
+        audited(lambda text, k: passages("con"), ASKED[0], judge=MarkJudge(["con"]), strict=True)
+
+
+def test_a_store_by_vector_is_asked_through_its_embedder():
+    store = MemoryStore(passages("pro", "con"))
+    with pytest.raises(CapabilityError, match="embedder"):
+        measure(questions(ASKED[0]), store, None, MarkJudge(), k=1, depth=1)
+    measured = measure(questions(ASKED[0]), store, HashEmbedder(), MarkJudge(), k=2, depth=2)
+    assert audit_figures(measured, k=2, depth=2)["total"]["outcomes"]["both"] == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"k": 0}, {"k": 11}, {"min_support": 1.5}, {"min_support": -0.1}]
+)
+def test_settings_out_of_range_are_refused(options):
+    with pytest.raises(ConfigError, match=r"must be"):
+        audited(lambda text, k: [], ASKED[0], **{"k": 5, **options})
+
+
+def test_more_than_two_perspectives_have_coverage_and_no_sides():
+    three = tuple(Perspective(name, name) for name in ("support", "oppose", "third"))
+
+    class Third(MarkJudge):
+        def _table(self, perspectives, passages):
+            return np.array([[float(each.id in p.text) for each in perspectives] for p in passages])
+
+    search = CallableStore(
+        lambda text, k: [Passage("1", "support oppose"), Passage("2", "third")][:k]
+    )
+    measured = measure([AuditQuestion("q", "Which?", three)], search, None, Third(), k=1, depth=5)
+    figures = audit_figures(measured, k=1, depth=5)
+    row = figures["questions"][0]
+    assert row["needed"] == 2
+    assert row["coverage"] == 0.0
+    assert row["outcome"] is None
+    assert figures["total"]["lean"] is None
+    assert figures["total"]["two_sided"] == 0
+    assert "third" in audit_page(figures, about={})
+
+
+# --- questions and their perspectives -------------------------------------------------------------
+
+
+def test_questions_are_read_from_text_and_from_json_lines(tmp_path):
+    plain = tmp_path / "q.txt"
+    plain.write_text("# mine\nShould zoos be closed?\n\n  Is cash  useful? \n", encoding="utf-8")
+    assert [each.text for each in read_audit_questions(plain)] == [ASKED[0], "Is cash useful?"]
+    lines = tmp_path / "q.jsonl"
+    rows = [
+        {
+            "id": "z",
+            "question": ASKED[0],
+            "perspectives": ["A", {"id": "b", "text": "B", "stance": "support"}],
+        },
+        {"query": "Other?", "wordings": {"oppose": "I am against it"}},
+    ]
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first, second = read_audit_questions(lines)
+    assert [p.text for p in first.perspectives] == ["A", "B"]
+    assert first.sides == (first.perspectives[1], first.perspectives[0])
+    assert second.sides is None
+    assert second.asked() == {"neutral": "Other?"}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "expected a JSON object"),
+        ('{"text": "x"}', "no question"),
+        ('{"question": "x", "perspectives": "y"}', "must be a list"),
+        ('{"question": "x", "perspectives": [1]}', "not a text"),
+        ('{"question": "x", "perspectives": [{"text": "t", "stance": "yes"}]}', "stance must be"),
+        ('{"question": "x", "wordings": {"pro": "t"}}', "wordings must be"),
+        ('{"id": 1, "question": "x"}\n{"id": "1", "question": "y"}', "there twice"),
+        ("", "no questions"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path, line, says):
+    path = tmp_path / "q.jsonl"
+    path.write_text(line)
+    with pytest.raises(CorpusError, match=says):
+        read_audit_questions(path)
+
+
+def test_perspectives_survive_being_written_and_read(tmp_path):
+    found = questions(*ASKED, "What is a zoo?")
+    found[0] = AuditQuestion("0", ASKED[0], found[0].perspectives, {"support": "I hate zoos"})
+    write_audit_questions(found, tmp_path / "new" / "p.jsonl")
+    assert read_audit_questions(tmp_path / "new" / "p.jsonl") == found
+    assert found[0].asked()["support"] == "I hate zoos"
+
+
+def test_a_question_put_for_one_side_gets_both_and_the_data_sets_pairs_get_their_claim():
+    carried = questions("Find a claim that opposes the argument: Zoos should be closed.")[0]
+    assert [each.stance for each in carried.perspectives] == ["support", "oppose"]
+    given = AuditQuestion(
+        "z",
+        ASKED[0],
+        (
+            Perspective("keep", "Zoos should not be closed."),
+            Perspective("close", "Zoos should be closed."),
+        ),
+    )
+    (found,), _ = with_perspectives([given], RuleExtractor())
+    assert [(each.id, each.stance) for each in found.perspectives] == [
+        ("keep", "oppose"),
+        ("close", "support"),
+    ]
+    assert {each.claim for each in found.perspectives} == {"Zoos should be closed"}
+    assert found.sides[0].id == "close"
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+def test_limits_name_what_they_miss():
+    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED)
+    assert AuditLimits().missed(figures) == []
+    assert (
+        AuditLimits(max_one_sided=1.0, min_coverage=0.0, max_lean=1.0, max_follows=0.0).missed(
+            figures
+        )
+        == []
+    )
+    missed = AuditLimits(max_one_sided=0.5, min_coverage=0.1, max_lean=0.9, max_follows=0.1).missed(
+        figures
+    )
+    assert [each.partition(":")[0] for each in missed] == [
+        "one-sided questions",
+        "coverage",
+        "lean",
+    ]
+    mirrored = audited(lambda text, k: passages(*["con"] * k), *ASKED)
+    assert AuditLimits(max_lean=0.9).missed(mirrored)  # to either side
+    with pytest.raises(ConfigError, match=r"max_lean must be a number in \[0, 1\], got 2"):
+        AuditLimits(max_lean=2)
+    nothing = audited(lambda text, k: passages("pro"), "What is a zoo?")
+    assert "no question to measure it on" in AuditLimits(max_lean=0.9).missed(nothing)[0]
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+HOSTILE = "<script>alert('x')</script> & \"quotes\" </style><img src=http://evil onerror=1>"
+
+
+def test_every_text_in_the_page_is_escaped_and_nothing_is_fetched():
+    question = AuditQuestion(
+        "q",
+        f"{HOSTILE}?",
+        (Perspective("support", HOSTILE), Perspective("oppose", f"not {HOSTILE}")),
+    )
+    store = CallableStore(lambda text, k: [Passage(HOSTILE, f"pro {HOSTILE}", {"title": HOSTILE})])
+    measured = measure([question], store, None, MarkJudge(), k=2, depth=2)
+    figures = audit_figures(measured, k=2, depth=2)
+    page = audit_page(figures, about={"Retriever": HOSTILE}, missed=[HOSTILE])
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("</style>") == 1
+    assert page.count("&lt;script&gt;") >= 6
+    fetched = re.findall(
+        r'(?:src|href|url)\s*[=(]\s*["\']?(?!#)', page.replace("&lt;img src=http", "")
+    )
+    assert not fetched
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        xml.dom.minidom.parseString(drawing)
+
+
+def test_a_plain_text_cannot_become_markup():
+    assert html.element("p", "<b>") == "<p>&lt;b&gt;</p>"
+    assert html.element("p", html.element("b", "x")) == "<p><b>x</b></p>"
+    assert "&lt;i&gt;" in html.table(["<i>"], [[("<i>", "good")]])
+    assert isinstance(html.text("x"), html.Markup)
+
+
+def test_bars_are_as_long_as_their_numbers():
+    drawing = charts.stacked_bars(
+        [charts.Share("a", "support"), charts.Share("b", "oppose")],
+        [("row", [3, 1]), ("other", [0, 2])],
+    )
+    boxes = xml.dom.minidom.parseString(drawing).getElementsByTagName("rect")[2:]
+    widths = [float(each.getAttribute("width")) for each in boxes]
+    assert widths[0] / widths[1] == pytest.approx(3, rel=0.01)
+    assert widths[2] / widths[1] == pytest.approx(2, rel=0.01)
+    assert float(boxes[1].getAttribute("x")) == pytest.approx(
+        float(boxes[0].getAttribute("x")) + widths[0], abs=0.2
+    )
+
+
+def test_a_point_stands_where_its_value_is():
+    point = charts.Point(0, 0.5, 0.0, 1.0)
+    drawing = charts.intervals([("r", "support", point)], low=0.0, high=1.0, ends=("a", "b"))
+    dom = xml.dom.minidom.parseString(drawing)
+    line = next(
+        each for each in dom.getElementsByTagName("line") if each.getAttribute("stroke-width")
+    )
+    middle = (float(line.getAttribute("x1")) + float(line.getAttribute("x2"))) / 2
+    assert float(dom.getElementsByTagName("circle")[0].getAttribute("cx")) == pytest.approx(
+        middle, abs=0.1
+    )
+    assert "<polyline" in charts.curve([("s", "support", [point])], x_label="x", y_label="y")
