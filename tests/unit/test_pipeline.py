@@ -386,3 +386,9 @@ def test_many_threads_get_the_single_threaded_answer():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_query_vector_of_zeros_is_recorded():
+    result = pipeline(judge=None).retrieve("??? !!!", perspectives=[])
+    assert any("all zeros" in d.message for d in result.trace.degradations)
+    assert not pipeline(judge=None).retrieve(QUESTION, perspectives=[]).trace.degradations

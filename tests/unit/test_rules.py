@@ -58,6 +58,11 @@ def test_negating_twice_gives_the_statement_back(subject, auxiliary, predicate):
             "Phone use should be limited in schools",
             "Phone use should not be limited in schools",
         ),
+        (
+            "Should zoos be shut down?",
+            "Zoos should be shut down",
+            "Zoos should not be shut down",
+        ),
         ("Is nuclear power safe?", "Nuclear power is safe", "Nuclear power is not safe"),
         (
             "Is the enforcement of a public smoking ban a straightforward process?",
