@@ -1,16 +1,17 @@
 """Every error the library raises.
 
-PerspectiveRAGError
-├── ConfigError(ValueError)          an option, a value or an input that cannot be used
-├── MissingDependency(ImportError)   names the extra and the pip line
-├── CapabilityError                  the store cannot do what was asked; says what to pass instead
-├── RetrievalError                   every search failed; __cause__ is the first failure
-├── LLMError                         the model's server failed
-│   └── LLMReplyError                a reply that cannot be used; carries the reply and the prompt's
-name ├── JudgeError                       strict mode only; otherwise a recorded degradation ├──
-CorpusError                      a corpus or an index that cannot be used; names the file └──
-CoverageError                    policy "require": a perspective stayed uncovered; carries the
-result
+::
+
+    PerspectiveRAGError
+    ├── ConfigError(ValueError)          an option, a value or an input that cannot be used
+    ├── MissingDependency(ImportError)   names the extra and the pip line
+    ├── CapabilityError                  the store cannot do what was asked; what to pass instead
+    ├── RetrievalError                   every search failed; __cause__ is the first failure
+    ├── LLMError                         the model's server failed
+    │   └── LLMReplyError                an unusable reply; carries it and the prompt's name
+    ├── JudgeError                       strict mode only; otherwise a recorded degradation
+    ├── CorpusError                      an unusable corpus or index; names the file
+    └── CoverageError                    policy "require": a perspective stayed uncovered
 """
 
 from __future__ import annotations

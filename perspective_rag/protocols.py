@@ -18,7 +18,6 @@ from perspective_rag.types import (
     Prompt,
     Query,
     RetrievalResult,
-    Selection,
     Vector,
 )
 
@@ -125,12 +124,3 @@ class Answerer(Protocol):
     """Puts a result into sentences that cite its passages."""
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]: ...
-
-
-@runtime_checkable
-class Selector(Protocol):
-    """Chooses k of n candidates from ``relevance`` (n,) and ``similarity`` (n, n), both higher is
-    more.
-    """
-
-    def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection: ...

@@ -32,7 +32,11 @@ def select(
     support = support_matrix(candidates, perspectives)
     relevance = 1.0 / np.log2(np.arange(2, len(candidates) + 2))
     picked = joint_coverage(
-        relevance, support, options.k, relevance_weight=1.0 - options.coverage_weight
+        relevance,
+        support,
+        options.k,
+        relevance_weight=1.0 - options.coverage_weight,
+        weights=[perspective.weight for perspective in perspectives],
     )
     chosen = swap_in(picked.indices, support, threshold)
     # One that was swapped in stands on the value of the place it took, so that scores never rise.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from perspective_rag.errors import ConfigError
 
 Vector = NDArray[np.floating[Any]]  # (d,)
 Matrix = NDArray[np.floating[Any]]  # (n, d), or support: (n_passages, n_perspectives)
@@ -41,13 +43,19 @@ class Perspective:
 
     ``text`` states the perspective in a sentence. When it is the acceptance or the denial of a
     claim, ``claim`` holds that claim and ``stance`` the side taken, so that one judgement of a
-    passage against the claim serves both sides.
+    passage against the claim serves both sides. ``weight``, above 0: how much its coverage counts
+    in the selection, relative to the others.
     """
 
     id: str
     text: str
     stance: Stance | None = None
     claim: str | None = None
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.weight < float("inf"):
+            raise ConfigError(f"a perspective's weight must be above 0; got {self.weight!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,14 +291,6 @@ class Completion:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     choice_probabilities: Mapping[str, float] | None = field(default=None, hash=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` at the pick."""
-
-    indices: Sequence[int]
-    scores: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.select.inputs import importance, min_max, places, probabilities, share
-from perspective_rag.types import Selection
+from perspective_rag.select.inputs import (
+    Selection,
+    importance,
+    min_max,
+    places,
+    probabilities,
+    share,
+)
 from perspective_rag.vectors import as_vector
 
 

@@ -1,8 +1,10 @@
-"""The checks that all selectors share."""
+"""What all selectors share: their result, and the checks of their input."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +15,23 @@ from perspective_rag.vectors import as_matrix, as_vector
 
 # Probabilities of a float32 softmax may pass 1 by this much.
 _ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` at the pick."""
+
+    indices: Sequence[int]
+    scores: Sequence[float]
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """Chooses k of n candidates from ``relevance`` (n,) and ``similarity`` (n, n), both higher is
+    more.
+    """
+
+    def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection: ...
 
 
 def places(k: int, available: int) -> int:

@@ -6,8 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.select.coverage_greedy import coverage_greedy
-from perspective_rag.select.inputs import importance, min_max, places, probabilities, share
-from perspective_rag.types import Matrix, Selection, Vector
+from perspective_rag.select.inputs import (
+    Selection,
+    importance,
+    min_max,
+    places,
+    probabilities,
+    share,
+)
+from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import as_vector
 
 # Added to each C_p: where nothing supports one perspective, the others still matter.

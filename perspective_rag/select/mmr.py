@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.select.inputs import is_number, places, share
-from perspective_rag.types import Matrix, Selection, Vector
+from perspective_rag.select.inputs import Selection, is_number, places, share
+from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 
 FirstPick = Literal["criterion", "relevance"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.select.inputs import places
-from perspective_rag.types import Matrix, Selection, Vector
+from perspective_rag.select.inputs import Selection, places
+from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import as_vector
 
 

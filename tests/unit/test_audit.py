@@ -185,6 +185,7 @@ def test_a_failed_search_and_a_failed_batch_are_reported_and_counted_as_nothing(
 
     figures = audited(search, *ASKED)
     assert figures["total"]["failed"] == ["1"]
+    assert "Left out: 1 questions whose search failed." in sentences(figures)
     assert figures["total"]["two_sided"] == 2
     assert "store is down" in figures["questions"][1]["error"]
     assert any("cash" in each["message"] for each in figures["degradations"])

@@ -153,6 +153,7 @@ def test_a_torn_last_line_costs_one_source(tmp_path):
     built = build_dataset(ALL, llm, tmp_path)
     assert built.resumed == len(ALL) - 1
     assert [each.name for each in llm.prompts] == ["dataset_answers"]
+    assert build_dataset(ALL, ScriptedLLM([]), tmp_path).resumed == len(ALL)
 
 
 KILLED = """

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.protocols import Selector
+from perspective_rag.select.inputs import Selector
 from perspective_rag.select.mmr import MMR, mmr, mmr_from_embeddings, scale_relevance
 from perspective_rag.select.topk import topk
 

@@ -22,7 +22,7 @@ from perspective_rag.expand.statements import NoExpansion
 from perspective_rag.flow import run
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
-from perspective_rag.types import Passage
+from perspective_rag.types import Passage, Perspective
 
 QUESTION = "Should zoos be closed?"
 # Four passages echo the question; the one against is worded otherwise.
@@ -392,3 +392,14 @@ def test_a_query_vector_of_zeros_is_recorded():
     result = pipeline(judge=None).retrieve("??? !!!", perspectives=[])
     assert any("all zeros" in d.message for d in result.trace.degradations)
     assert not pipeline(judge=None).retrieve(QUESTION, perspectives=[]).trace.degradations
+
+
+def test_the_weight_of_a_perspective_decides_which_side_gets_the_only_place():
+    sides = [
+        Perspective("support", "Zoos should go", weight=1),
+        Perspective("oppose", "No", weight=9),
+    ]
+    kept = pipeline(coverage_weight=1.0).retrieve(QUESTION, perspectives=sides, k=1)
+    assert ids(kept) == ["e"]
+    with pytest.raises(ConfigError, match="weight"):
+        Perspective("support", "Zoos should go", weight=0)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.protocols import Selector
 from perspective_rag.select.coverage_greedy import coverage_greedy
+from perspective_rag.select.inputs import Selector
 from perspective_rag.select.joint_coverage import joint_coverage
 from perspective_rag.select.topk import TopK, topk
 
