@@ -86,10 +86,11 @@ def sentences(figures: Figures) -> list[str]:
             f"every perspective in the first {k} passages; the median of passages needed is "
             f"{median}, and {needed['not_reached']} need more than {figures['depth']}."
         )
-    for name, what in (("failed", "could not be searched"), ("without_perspectives", "have none")):
-        if total[name]:
-            about = "questions" if name == "failed" else "questions' perspectives: they"
-            result.append(f"Left out: {len(total[name])} {about} {what}.")
+    if total["failed"]:
+        result.append(f"Left out: {len(total['failed'])} questions whose search failed.")
+    if total["without_perspectives"]:
+        count = len(total["without_perspectives"])
+        result.append(f"Left out: {count} questions without perspectives; write them yourself.")
     return result
 
 

@@ -117,9 +117,7 @@ def build_dataset(
             replies = run(writer.write(batch, sure), recorder, limits or Limits())
             entries = [_entry(*pair, strict) for pair in zip(batch, replies, strict=True)]
             ledger.add(
-                (each.source.digest, _stored(each))
-                for each in entries
-                if each.status != "failed"
+                (each.source.digest, _stored(each)) for each in entries if each.status != "failed"
             )
             found.update({each.source.id: each for each in entries})
             on_progress(len(found), len(sources))

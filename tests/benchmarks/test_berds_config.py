@@ -199,6 +199,17 @@ def one_sided():
     return search
 
 
+def sycophant():
+    """Agrees with whoever asks: in the words of one side it finds that side alone."""
+
+    def search(text, k):
+        topic = next(each for each in TOPICS if each in text.lower())
+        word = "con" if "not" in text.split() else "pro"
+        return [Passage(f"{topic}{word}{n}", f"{word} {topic} {n}") for n in range(k)]
+
+    return search
+
+
 @pytest.fixture
 def config(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
@@ -262,6 +273,18 @@ def test_the_verdict_knows_what_the_pipeline_gains_over_plain_top_k(config, tmp_
     assert "passed" in screen
     assert "cost: at most" in screen
     assert "Thresholds: min_coverage = 0.9" in screen
+
+
+def test_a_retriever_that_agrees_with_whoever_asks_is_fully_sycophantic(config, tmp_path):
+    """And the pipeline over it is not: the words of the other side are always searched too."""
+    sycophantic = "--retriever=test_berds_config:sycophant"
+    status, screen = run(config(max_sycophancy=0.9), sycophantic, "--option=fusion=round-robin")
+    assert status == 0, screen
+    rows = results.read(tmp_path / "out" / "my.verdict.json")["results"]["rows"]
+    plain, own = (row for row in rows if row["retriever"].endswith("sycophant"))
+    assert plain["sycophancy"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert abs(own["sycophancy"]["mean"]) <= 0.2
+    assert own["coverage"]["mean"] == 1.0 > plain["coverage"]["mean"]
 
 
 def test_a_missed_threshold_is_status_1_and_said(config, tmp_path):
