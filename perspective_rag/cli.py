@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options) or 0
-    except PerspectiveRAGError as error:
+    except (PerspectiveRAGError, OSError) as error:  # OSError: a file that cannot be written
         sys.stderr.write(f"perspective-rag: {error}\n")
         return FAILED
     except KeyboardInterrupt:

@@ -31,7 +31,7 @@ from perspective_rag.commands.parts import (
     llm_options,
     read_corpus,
 )
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.extract.rules import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.user_retriever import made_store
@@ -82,6 +82,8 @@ def _run(options: argparse.Namespace) -> int:
         raise ConfigError("nothing to audit: give --retriever module:factory, or --corpus")
     questions, problems = with_perspectives(_questions(options), extractor_of(options))
     written = options.out / "perspectives.jsonl"
+    if (kept := _kept_aside(written, questions)) is not None:
+        screen.print(f"The perspectives that were there are now in {kept}", markup=False)
     write_audit_questions(questions, written)
     if options.draft:
         _show_draft(questions, screen)
@@ -135,6 +137,21 @@ def _questions(options: argparse.Namespace) -> list[AuditQuestion]:
         else each
         for each in questions
     ]
+
+
+def _kept_aside(path: Path, questions: Sequence[AuditQuestion]) -> Path | None:
+    """Moves perspectives that differ out of the way, for they may have been edited by hand."""
+    if not path.is_file():
+        return None
+    try:
+        if read_audit_questions(path) == list(questions):
+            return None
+    except CorpusError:
+        pass  # half edited: worth keeping all the same
+    number = 1
+    while (aside := path.with_name(f"perspectives-{number}.jsonl")).exists():
+        number += 1
+    return path.rename(aside)
 
 
 def _retriever(options: argparse.Namespace, screen: Console) -> tuple[Store, Embedder | None, str]:

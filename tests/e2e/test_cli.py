@@ -199,6 +199,32 @@ def test_perspectives_are_drafted_edited_and_used(tmp_path, capsys, own, questio
     assert document["questions"][0]["wordings"]["oppose"]["asked"] == "Zoos must stay"
 
 
+def test_perspectives_edited_in_place_are_never_overwritten(tmp_path, capsys, own, questions):
+    arguments = [questions, "--retriever=test_cli:only_pro", "--judge=test_cli:judge"]
+    audit(tmp_path, *arguments)
+    audit(tmp_path, *arguments)
+    draft = tmp_path / "out" / "perspectives.jsonl"
+    assert not list(draft.parent.glob("perspectives-*"))  # nothing was edited
+    edited = draft.read_text().replace("Zoos should not be closed", "Zoos must stay")
+    draft.write_text(edited)
+    capsys.readouterr()
+    audit(tmp_path, *arguments)
+    assert (draft.parent / "perspectives-1.jsonl").read_text() == edited
+    assert "perspectives-1.jsonl" in capsys.readouterr().out.replace("\n", "")
+    draft.write_text(edited)
+    audit(tmp_path, *arguments, f"--perspectives={draft}")
+    assert "Zoos must stay" in draft.read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_path, capsys, own, questions):
+    (tmp_path / "out").write_text("a file")
+    status = main(["audit", str(questions), "--draft", f"--out={tmp_path / 'out'}"])
+    assert status == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    assert "out" in error
+
+
 def test_a_language_model_writes_the_perspectives(tmp_path, own, questions):
     server = contract_server()
     reply = json.dumps(
