@@ -45,10 +45,11 @@ class Source:
 def read_sources(path: Path) -> list[Source]:
     """The sources in a JSON lines file (``.gz`` or not); the kinds may be mixed.
 
-    A line is ``{"documents": [a, b]}`` that oppose each other, ``{"question", "options"}`` of a survey, ``{"question", "answers"}`` of a debate with answers, or
-    ``{"question", "statement"}`` of a yes/no debate; a yes/no question alone gets its statement by
-    rule. ``id`` may be given. Documents are texts or objects with "text". Raises CorpusError with
-    file and line for anything else.
+    A line is ``{"documents": [a, b]}`` that oppose each other, ``{"question", "options"}`` of a
+    survey, ``{"question", "answers"}`` of a debate with answers, or ``{"question", "statement"}``
+    of a yes/no debate; a yes/no question alone gets its statement by rule. ``id`` may be given.
+    Documents are texts or objects with "text". Raises CorpusError with file and line for anything
+    else.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
