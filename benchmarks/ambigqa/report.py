@@ -35,16 +35,16 @@ def table(document: Mapping[str, Any]) -> Table:
             *(names[each] for each in measures),
             *(names[each] for each in shares),
             f"{'F1' if compared == 'f1' else names[compared]} against plain (p)",
-            "published",
+            *(["published exact match"] if "exact_match" in measures else []),
         ],
     )
     for name, row in rows.items():
-        published = AMBIGQA.get(name)
+        published = f"{AMBIGQA[name]:.1f}" if name in AMBIGQA else "-"
         result.add(
             name,
             *(with_interval(row[each]) for each in measures),
             *(f"{100 * row[each]['mean']:.1f}" for each in shares),
             against(row[compared]["against_plain"]),
-            "-" if published is None else f"{published:.1f}",
+            *([published] if "exact_match" in measures else []),
         )
     return result

@@ -139,6 +139,7 @@ def started(*, python: str = sys.executable, port: int = PORT) -> Iterator[str]:
         yield url
         return
     command = [python, "-m", "benchmarks.core.local_server", "--port", str(port)]
+    command += ["--parent", str(os.getpid())]
     quiet = {**os.environ, "TQDM_DISABLE": "1", "TRANSFORMERS_VERBOSITY": "error"}
     process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL, env=quiet)
     try:
@@ -174,7 +175,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--model", type=Path, help=f"a folder or .gguf file (default: {MODEL})")
     parser.add_argument("--port", type=whole, default=PORT, help="default: %(default)s")
+    parser.add_argument("--parent", type=whole, help="ends when it is no longer its parent's child")
     options = parser.parse_args(arguments)
+    if options.parent:
+        threading.Thread(target=_end_without, args=(options.parent,), daemon=True).start()
     from perspective_rag.backends.transformers_llm import TransformersLLM
 
     path = options.model or small_model()
@@ -188,6 +192,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(KeyboardInterrupt):
             running.serve_forever()
     return 0
+
+
+def _end_without(parent: int) -> None:
+    """Ends this process once ``parent`` is gone: a killed run leaves no server behind."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(0)
 
 
 def _prompt(body: Mapping[str, Any]) -> Prompt:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from benchmarks.core import local_server
+from benchmarks.core.results import CHECKOUT
 from perspective_rag import ConfigError, LLMError, OpenAICompatibleLLM
 from perspective_rag.types import Completion, Prompt
 
@@ -117,3 +120,23 @@ def test_a_server_that_answers_is_used_and_one_that_cannot_start_is_reported(ech
         local_server.started(python="false", port=1),
     ):
         pass
+
+
+def test_a_server_whose_run_was_killed_ends(tmp_path):
+    """A stand-in model's server, whose parent dies without a chance to end it."""
+    child = (
+        "import sys, threading; from benchmarks.core import local_server as s;"
+        "threading.Thread(target=s._end_without, args=(int(sys.argv[1]),), daemon=True).start();"
+        "s.server(None).serve_forever()"
+    )
+    run = (
+        "import os, subprocess, sys;"
+        f"p = subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())]);"
+        "print(p.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", run], stdout=subprocess.PIPE, cwd=CHECKOUT, timeout=60
+    )
+    # The pipe closes when the last process that holds it has ended: run returns only then.
+    assert done.returncode == -9
+    assert int(done.stdout) > 0
