@@ -25,17 +25,20 @@ def guard(
     candidates: Sequence[Candidate],
     chosen: Sequence[Candidate],
 ) -> Flow[list[Candidate]]:
-    """The chosen candidates, after further searches for the perspectives they do not cover.
+    """The chosen candidates, after a second look for the perspectives they do not cover.
 
-    Each round searches once for every perspective still uncovered: first in the words of the
-    question and the perspective together, then in the words of the passage that came nearest to
-    supporting it. New candidates are judged, ``judging.BATCH`` a search, and one that supports what
-    is missing takes the place of the least useful one. Rounds end when everything is covered, no
-    wording is left, or ``guard_searches`` or ``guard_seconds`` is spent.
+    First what a perspective's own query already found and nobody judged, ``judging.BATCH`` for each
+    perspective still uncovered: where the store agrees with the wording of the question, the fused
+    order buries it. Then each round searches once for every perspective still uncovered: in the
+    words of the question and the perspective together, then in the words of the passage that came
+    nearest to supporting it. New candidates are judged, ``judging.BATCH`` a search, and one that
+    supports what is missing takes the place of the least useful one. Rounds end when everything is
+    covered, no wording is left, or ``guard_searches`` or ``guard_seconds`` is spent.
     """
     options, perspectives = request.options, extraction.perspectives
     pool, result = list(candidates), list(chosen)
     asked = {query.text for query in request.recorder.queries}
+    pool, result = yield from _found_unjudged(request, judge, perspectives, pool, result)
     budget = options.guard_searches
     while budget > 0 and request.elapsed < options.guard_seconds:
         open_columns = uncovered(
@@ -71,6 +74,42 @@ def guard(
         result, judged = [*result, *judged[:free]], judged[free:]
         result = _swapped(result, judged, perspectives, request.threshold)
     return result
+
+
+def _found_unjudged(
+    request: Request,
+    judge: Judge,
+    perspectives: Sequence[Perspective],
+    pool: list[Candidate],
+    chosen: list[Candidate],
+) -> Flow[tuple[list[Candidate], list[Candidate]]]:
+    """Pool and choice after judging the best that the missing perspectives' own queries found."""
+    options = request.options
+    if options.guard_searches == 0:
+        return pool, chosen
+    support = support_matrix(chosen, perspectives)
+    waiting: dict[int, Candidate] = {}
+    for column in uncovered(support, range(len(chosen)), request.threshold):
+        wordings = {
+            q.text for q in request.recorder.queries if q.perspective == perspectives[column].id
+        }
+        found = [
+            i for i, c in enumerate(pool) if not c.support and not wordings.isdisjoint(c.found_by)
+        ]
+        waiting |= {i: pool[i] for i in found[:BATCH]}
+    if not waiting:
+        return pool, chosen
+    judged = yield from judge_best_first(
+        judge,
+        perspectives,
+        list(waiting.values()),
+        k=options.k,
+        limit=len(waiting),
+        threshold=request.threshold,
+    )
+    for i, candidate in zip(waiting, judged, strict=True):
+        pool[i] = candidate
+    return pool, _swapped(chosen, judged, perspectives, request.threshold)
 
 
 def _swapped(

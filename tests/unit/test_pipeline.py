@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 
+from perspective_rag.backends.callables import CallableStore
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
@@ -22,7 +23,7 @@ from perspective_rag.expand.statements import NoExpansion
 from perspective_rag.flow import run
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
-from perspective_rag.types import Passage, Perspective
+from perspective_rag.types import Hit, Passage, Perspective
 
 QUESTION = "Should zoos be closed?"
 # Four passages echo the question; the one against is worded otherwise.
@@ -403,3 +404,24 @@ def test_the_weight_of_a_perspective_decides_which_side_gets_the_only_place():
     assert ids(kept) == ["e"]
     with pytest.raises(ConfigError, match="weight"):
         Perspective("support", "Zoos should go", weight=0)
+
+
+def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched_again():
+    pro = [Passage(f"pro{i}", f"zoos should be closed, reason {i}") for i in range(30)]
+    con = [Passage(f"con{i}", f"animals live longer there, reason {i}") for i in range(5)]
+    asked = []
+
+    def search(text, k):
+        asked.append(text)
+        return [Hit(p) for p in ([*con, *pro] if " not " in text else pro)[:k]]
+
+    judge = TableJudge({(p.id, "support"): 0.9 for p in pro} | {(p.id, "oppose"): 0.9 for p in con})
+    sycophant = CallableStore(search)
+    options = {"judge": judge, "k": 4, "judge_k": 8, "fetch_k": 20}
+    blind = PerspectivePipeline(sycophant, guard_searches=0, **options)
+    assert not blind.retrieve(QUESTION).coverage.complete
+    asked.clear()
+    result = PerspectivePipeline(sycophant, **options).retrieve(QUESTION)
+    assert result.coverage.complete
+    assert len(asked) == 3
+    assert result.trace.counts["judged_pairs"] <= 2 * 16
