@@ -316,13 +316,22 @@ def _llama_index(probe, *, awaits, llm, judged, options):
     )
 
 
-@pytest.fixture(params=["langchain", "llama_index"])
-def wrapped(request):
-    """Makes a wrapped store of a framework: with ``ask``, ``aask``, ``report`` and ``areport``."""
+MAKERS = {"langchain": _langchain, "llama_index": _llama_index}
+
+
+@pytest.fixture(params=list(MAKERS))
+def framework(request):
+    """The name of a framework that is installed."""
     pytest.importorskip(
         {"langchain": "langchain_core", "llama_index": "llama_index.core"}[request.param]
     )
-    make = {"langchain": _langchain, "llama_index": _llama_index}[request.param]
+    return request.param
+
+
+@pytest.fixture
+def wrapped(framework):
+    """Makes a wrapped store of a framework: with ``ask``, ``aask``, ``report`` and ``areport``."""
+    make = MAKERS[framework]
 
     def wrap(probe=None, *, awaits=False, llm=False, judged=True, **options):
         return make(probe or Probe(), awaits=awaits, llm=llm, judged=judged, options=options)

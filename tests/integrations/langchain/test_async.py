@@ -1,10 +1,9 @@
-"""Nothing blocks the event loop, both paths agree, and one retriever serves many threads and loops."""
+"""Nothing blocks the event loop, both paths agree, and one retriever serves many loops."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langchain_core.language_models import SimpleChatModel
@@ -133,14 +132,3 @@ def test_r13_one_retriever_serves_several_event_loops(store, judge, debate):
     retriever = PerspectiveRetriever.wrap(store, judge=judge, k=3)
     first = asyncio.run(retriever.ainvoke(debate.question))
     assert asyncio.run(retriever.ainvoke(debate.question)) == first
-
-
-def test_r28_many_threads_get_the_answers_of_one(store, judge, debate):
-    retriever = PerspectiveRetriever.wrap(store, judge=judge, k=3, fetch_k=6, guard_searches=1)
-    words = list(dict.fromkeys(" ".join(debate.texts.values()).split()))
-    questions = [f"Should {a} be {b}?" for a in words[:10] for b in words[10:15]]
-    assert len(questions) == 50
-    alone = [retriever.invoke(question) for question in questions]
-    with ThreadPoolExecutor(32) as pool:
-        rounds = list(pool.map(lambda _: [retriever.invoke(q) for q in questions], range(32)))
-    assert all(answers == alone for answers in rounds)

@@ -73,12 +73,13 @@ def faiss_store(embeddings, strategy="EUCLIDEAN_DISTANCE"):
     )
 
 
-def chroma_store(embeddings, space):
+def chroma_store(embeddings, space, folder):
     chromadb = pytest.importorskip("chromadb")
     module = pytest.importorskip("langchain_chroma")
-    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
-    name = f"debate-{space}-{id(embeddings)}"
-    return module.Chroma(name, embeddings, client=client, collection_metadata={"hnsw:space": space})
+    # All the clients without a folder share one database, and its settings.
+    client = chromadb.PersistentClient(folder, chromadb.Settings(anonymized_telemetry=False))
+    kind = {"hnsw:space": space}
+    return module.Chroma("debate", embeddings, client=client, collection_metadata=kind)
 
 
 def qdrant_store(embeddings, distance):
@@ -96,12 +97,12 @@ def qdrant_store(embeddings, distance):
 
 
 STORES = {
-    "in-memory": InMemoryVectorStore,
-    "faiss-l2": faiss_store,
-    "chroma-cosine": lambda e: chroma_store(e, "cosine"),
-    "qdrant-cosine": lambda e: qdrant_store(e, "COSINE"),
-    "steered-text": lambda e: TextStore(SteerableEmbeddings(e)),
-    "steered-async-text": lambda e: AsyncTextStore(SteerableEmbeddings(e)),
+    "in-memory": lambda e, tmp: InMemoryVectorStore(e),
+    "faiss-l2": lambda e, tmp: faiss_store(e),
+    "chroma-cosine": lambda e, tmp: chroma_store(e, "cosine", tmp),
+    "qdrant-cosine": lambda e, tmp: qdrant_store(e, "COSINE"),
+    "steered-text": lambda e, tmp: TextStore(SteerableEmbeddings(e)),
+    "steered-async-text": lambda e, tmp: AsyncTextStore(SteerableEmbeddings(e)),
 }
 IN_PROCESS = {"in-memory", "faiss-l2"}
 KEEPING = IN_PROCESS | {"chroma-cosine", "qdrant-cosine"}
@@ -135,8 +136,8 @@ def kind(request):
 
 
 @pytest.fixture
-def filled(kind, flat, embeddings):
-    store = STORES[kind](embeddings)
+def filled(kind, flat, embeddings, tmp_path):
+    store = STORES[kind](embeddings, tmp_path)
     store.add_documents(flat, ids=[document.id for document in flat])
     embeddings.asked.clear()
     return store

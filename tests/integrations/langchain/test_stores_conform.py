@@ -84,13 +84,12 @@ def faiss(embeddings, tmp, strategy):
 def chroma(embeddings, tmp, space):
     chromadb = pytest.importorskip("chromadb")
     module = pytest.importorskip("langchain_chroma")
-    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
-    return module.Chroma(
-        f"harbour-{space}-{next(NUMBERS)}",
-        embeddings,
-        client=client,
-        collection_metadata={"hnsw:space": space},
+    # All the clients without a folder share one database, and its settings.
+    client = chromadb.PersistentClient(
+        tmp / f"{next(NUMBERS)}", chromadb.Settings(anonymized_telemetry=False)
     )
+    kind = {"hnsw:space": space}
+    return module.Chroma("harbour", embeddings, client=client, collection_metadata=kind)
 
 
 def qdrant(embeddings, tmp, distance):

@@ -27,9 +27,11 @@ def faiss(tmp, kind):
 def chroma(tmp, space):
     chromadb = pytest.importorskip("chromadb")
     stores = pytest.importorskip("llama_index.vector_stores.chroma")
-    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
-    name = f"quay-{space}-{next(NUMBERS)}"
-    made = client.create_collection(name, metadata={"hnsw:space": space})
+    # All the clients without a folder share one database, and its settings.
+    client = chromadb.PersistentClient(
+        tmp / f"{next(NUMBERS)}", chromadb.Settings(anonymized_telemetry=False)
+    )
+    made = client.create_collection("quay", metadata={"hnsw:space": space})
     return stores.ChromaVectorStore(chroma_collection=made)
 
 
