@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from types import SimpleNamespace
 from uuid import NAMESPACE_URL, uuid5
 
@@ -41,14 +40,17 @@ def name_of(key: str) -> str:
 
 
 class WordEmbeddings(Embeddings):
-    """LangChain embeddings that know words; ``asked`` lists what was embedded."""
+    """LangChain embeddings that know words; ``asked`` lists what was embedded.
 
-    def __init__(self, delay=0.0):
+    ``pause``, here and in the stores, is what a call does first.
+    """
+
+    def __init__(self, pause=lambda: None):
         self.asked: list[str] = []
-        self.delay = delay
+        self.pause = pause
 
     def embed_documents(self, texts):
-        time.sleep(self.delay)
+        self.pause()
         self.asked.extend(texts)
         return HashEmbedder().embed_passages(texts).tolist()
 
@@ -57,26 +59,26 @@ class WordEmbeddings(Embeddings):
 
 
 class RecordingStore(InMemoryVectorStore):
-    """Keeps the keyword arguments of every search; ``delay`` makes it slow."""
+    """Keeps the keyword arguments of every search."""
 
-    def __init__(self, embedding, delay=0.0):
+    def __init__(self, embedding, pause=lambda: None):
         super().__init__(embedding)
         self.calls: list[dict] = []
-        self.delay = delay
+        self.pause = pause
 
     def similarity_search_by_vector(self, embedding, k=4, **kwargs):
         self.calls.append({"embedding": embedding, "k": k, **kwargs})
-        time.sleep(self.delay)
+        self.pause()
         return super().similarity_search_by_vector(embedding, k, **kwargs)
 
 
 class NetworkStore(VectorStore):
     """A store at the end of a network, of a class that nobody knows; it has no async form."""
 
-    def __init__(self, embedding, delay=0.0):
+    def __init__(self, embedding, pause=lambda: None):
         self.inner = InMemoryVectorStore(embedding)
         self.calls: list[dict] = []
-        self.delay = delay
+        self.pause = pause
 
     @property
     def embeddings(self):
@@ -94,7 +96,7 @@ class NetworkStore(VectorStore):
 
     def similarity_search_by_vector(self, embedding, k=4, **kwargs):
         self.calls.append({"embedding": embedding, "k": k, "awaited": False, **kwargs})
-        time.sleep(self.delay)
+        self.pause()
         return self.inner.similarity_search_by_vector(embedding, k, **kwargs)
 
 
@@ -103,7 +105,7 @@ class AsyncStore(NetworkStore):
 
     async def asimilarity_search_by_vector(self, embedding, k=4, **kwargs):
         self.calls.append({"embedding": embedding, "k": k, "awaited": True, **kwargs})
-        await asyncio.sleep(self.delay)
+        await asyncio.sleep(0.001)
         return self.inner.similarity_search_by_vector(embedding, k, **kwargs)
 
 
