@@ -77,7 +77,8 @@ def test_every_part_is_measured_and_written_with_its_provenance(corpus, tmp_path
     assert "| end to end |" in out.with_suffix(".md").read_text(encoding="utf-8")
 
 
-def test_without_a_corpus_the_arithmetic_alone_is_measured(tmp_path):
+def test_without_a_corpus_the_arithmetic_alone_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(mmr, "SIZES", (100,))
     out = tmp_path / "latency.json"
     assert run("--out", str(out))[0] == 0
     assert set(results.read(out)["results"]) == {"pure", "mmr"}
@@ -107,7 +108,8 @@ def test_the_invented_problem_takes_the_whole_path(monkeypatch):
     assert len(result.candidates[0].support) == pure.PERSPECTIVES
 
 
-def test_our_choice_is_langchains():
+def test_our_choice_is_langchains(monkeypatch):
+    monkeypatch.setattr(mmr, "SIZES", (100,))
     case = mmr.measure(2, seconds=0.0)["cases"][0]
     assert case["same_choice"]
     assert case["ratio"] == pytest.approx(

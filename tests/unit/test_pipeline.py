@@ -171,7 +171,7 @@ def test_an_empty_store_gives_an_empty_result():
     assert len(result.coverage.missing) == 2
 
 
-@pytest.mark.parametrize("text", ["x", "word " * 50_000, "Zoos 動物園 Зоопарк", "\u200b", ""])
+@pytest.mark.parametrize("text", ["x", "word " * 5_000, "Zoos 動物園 Зоопарк", "\u200b", ""])
 def test_odd_passages_pass_through(text):
     store = MemoryStore([*PASSAGES, Passage("odd", text)])
     assert len(pipeline(store).retrieve(QUESTION, k=7).candidates) == 7
