@@ -216,16 +216,35 @@ def test_queries_are_tied_to_their_perspectives_and_asked_for_together():
     assert "Write 2 different" in llm.prompts[0].system
 
 
-@pytest.mark.parametrize("driver", [run, lambda flow: asyncio.run(arun(flow))])
+class Meeting(ScriptedLLM):
+    """Answers when six prompts are there; fails when they do not come."""
+
+    def __init__(self, replies):
+        super().__init__(replies)
+        self.there = threading.Barrier(6)
+        self.awaited = []
+
+    def complete(self, prompt):
+        self.there.wait(timeout=20)
+        return super().complete(prompt)
+
+    async def acomplete(self, prompt):
+        self.awaited.append(asyncio.Event())
+        if len(self.awaited) == 6:
+            for event in self.awaited:
+                event.set()
+        await asyncio.wait_for(self.awaited[-1].wait(), timeout=20)
+        return await super().acomplete(prompt)
+
+
+@pytest.mark.parametrize("driver", [run, lambda *given: asyncio.run(arun(*given))])
 def test_all_prompts_run_at_once(driver):
-    together = threading.Barrier(6)
-
-    def answer(prompt):
-        together.wait(timeout=20)  # fails unless all six are there
-        return json.dumps({"queries": [prompt.user]})
-
     sides = [Perspective(f"p{i}", f"View {i}") for i in range(6)]
-    assert len(driver(LLMExpander(ScriptedLLM(answer)).expand("Zoos?", sides))) == 6
+    llm, book = Meeting(lambda prompt: json.dumps({"queries": [prompt.user]})), Recorder()
+    flow = LLMExpander(llm).expand("Zoos?", sides)
+    driver(flow, book, Limits(max_concurrency=6))
+    assert len(llm.prompts) == 6
+    assert not book.degradations
 
 
 def test_no_query_twice_and_never_the_question():
