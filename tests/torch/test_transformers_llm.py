@@ -22,11 +22,11 @@ from perspective_rag.loading import load_judge
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.types import Passage, Perspective, Prompt
 
-WORDS = (
-    ["<pad>", "</s>", "<unk>", "yes", "Yes", "YES", "no", "No", "1", "0", "perhaps", "\n"]
-    + "premise hypothesis statement passage zoos close should system user ? : .".split()
-    + list("abcdefghijklm")
-)
+WORDS = [
+    *["<pad>", "</s>", "<unk>", "yes", "Yes", "YES", "no", "No", "1", "0", "perhaps", "\n"],
+    *"premise hypothesis statement passage zoos close should system user ? : .".split(),
+    *"abcdefghijklm",
+]
 TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }} : {{ m['content'] }} {% endfor %}"
     "{% if add_generation_prompt %}passage : {% endif %}"
