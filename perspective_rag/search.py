@@ -18,7 +18,7 @@ from perspective_rag.projection import DOCUMENT_SIDE, project_query, projected_s
 from perspective_rag.protocols import Embedder, KeepsEmbeddings, Store
 from perspective_rag.request import Request
 from perspective_rag.types import Candidate, Extraction, Hit, Matrix, Passage, Query, Vector
-from perspective_rag.vectors import as_matrix
+from perspective_rag.vectors import as_matrix, cosine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +131,22 @@ def _geometry(query: Query, extraction: Extraction, vectors: Mapping[str, Vector
     return Geometry(own, root, own - root if text == query.text else vectors[text])
 
 
+def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> list[Hit]:
+    """Hits with their vectors and cosine to ``vector``, for a store whose vectors are at hand.
+
+    ``rows`` has shape (n, d), in the order of the passages; a passage whose row is not finite gets
+    neither.
+    """
+    known = np.isfinite(rows).all(axis=1)
+    scores = np.full(len(rows), np.nan)
+    if known.any():
+        scores[known] = cosine(rows[known], np.asarray(vector)[None, :])[:, 0]
+    return [
+        Hit(passage, float(score), row) if there else Hit(passage)
+        for passage, score, row, there in zip(passages, scores, rows, known, strict=True)
+    ]
+
+
 def with_embeddings(
     candidates: Sequence[Candidate], store: Store, embedder: Embedder | None
 ) -> Flow[list[Candidate]]:
@@ -139,10 +155,8 @@ def with_embeddings(
 
     A candidate whose vector cannot be had keeps None, and that is recorded.
     """
-    vectors: dict[int, Vector] = {
-        i: c.embedding for i, c in enumerate(candidates) if c.embedding is not None
-    }
-    missing = [i for i in range(len(candidates)) if i not in vectors]
+    vectors: dict[int, Vector] = {}
+    missing = [i for i, c in enumerate(candidates) if c.embedding is None]
     if missing and isinstance(store, KeepsEmbeddings):
         reply = yield from call(
             "vectors", store.embeddings_of, [candidates[i].passage for i in missing]
@@ -163,7 +177,9 @@ def with_embeddings(
         rows = yield from _embed_passages(embedder, passages)
         if rows is not None:
             vectors.update(zip(missing, rows, strict=True))
-    return [replace(c, embedding=vectors.get(i)) for i, c in enumerate(candidates)]
+    return [
+        replace(c, embedding=vectors[i]) if i in vectors else c for i, c in enumerate(candidates)
+    ]
 
 
 def _embed_passages(embedder: Embedder, passages: Sequence[Passage]) -> Flow[Matrix | None]:

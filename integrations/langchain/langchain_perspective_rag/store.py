@@ -20,9 +20,9 @@ from langchain_perspective_rag.documents import passage_of
 from langchain_perspective_rag.steering import SteerableEmbeddings, steered_to
 from langchain_perspective_rag.tracing import atraced_search, child_config, traced_search
 from perspective_rag import CapabilityError, Hit, Passage
+from perspective_rag.search import scored_hits
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Matrix, Vector
-from perspective_rag.vectors import cosine
 
 
 class LangChainStore:
@@ -105,7 +105,7 @@ class LangChainStore:
         if filter is not None:
             wanted[self._filter_name()] = filter
         # Several stores refuse numpy arrays.
-        return None if vector is None else [float(value) for value in vector], wanted
+        return None if vector is None else np.asarray(vector).tolist(), wanted
 
     def _filter_name(self) -> str:
         if self.filter_keyword is not None:
@@ -122,15 +122,7 @@ class LangChainStore:
         at_hand = self.adapter.at_hand and self.adapter.keeps_vectors
         if vector is None or not at_hand or not passages:
             return [Hit(passage) for passage in passages]
-        rows = self.embeddings_of(passages)
-        hits = []
-        for passage, row in zip(passages, rows, strict=True):
-            known = bool(np.isfinite(row).all())
-            score = (
-                float(cosine(row[None, :], np.asarray(vector)[None, :])[0, 0]) if known else None
-            )
-            hits.append(Hit(passage, score, row if known else None))
-        return hits
+        return scored_hits(passages, self.embeddings_of(passages), vector)
 
 
 class RetrieverStore:

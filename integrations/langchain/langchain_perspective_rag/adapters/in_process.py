@@ -55,11 +55,9 @@ class FaissAdapter(StoreAdapter):
         # Documents come and go: what is remembered holds only while the store agrees with it.
         if any(names.get(positions.get(passage.id, -1)) != passage.id for passage in passages):
             positions = _POSITIONS[store] = {name: at for at, name in list(names.items())}
-        return [_reconstructed(store.index, positions.get(passage.id)) for passage in passages]
-
-
-def _reconstructed(index: Any, position: int | None) -> Any:
-    try:
-        return None if position is None else index.reconstruct(position)
-    except RuntimeError:  # an index without a direct map, or one that keeps no vectors
-        return None
+        places = [positions.get(passage.id) for passage in passages]
+        try:
+            rows = iter(store.index.reconstruct_batch([at for at in places if at is not None]))
+        except RuntimeError:  # an index without a direct map, or one that keeps no vectors
+            return [None] * len(places)
+        return [None if at is None else next(rows) for at in places]

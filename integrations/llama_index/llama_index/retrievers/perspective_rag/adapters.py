@@ -86,15 +86,12 @@ class FaissPositions:
         # Nodes come and go: what is remembered holds only while the index agrees with it.
         if any(self._names.get(self._places.get(name, "")) != name for name in names):
             self._places = {name: place for place, name in list(self._names.items())}
-        found = {}
-        for name in names:
-            place = self._places.get(name)
-            try:
-                if place is not None:
-                    found[name] = store.client.reconstruct(int(place))
-            except RuntimeError:  # an index without a direct map, or one that keeps no vectors
-                continue
-        return found
+        found = {name: int(self._places[name]) for name in names if name in self._places}
+        try:
+            rows = store.client.reconstruct_batch(list(found.values()))
+        except RuntimeError:  # an index without a direct map, or one that keeps no vectors
+            return {}
+        return dict(zip(found, rows, strict=True))
 
 
 ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(

@@ -20,6 +20,7 @@ from llama_index.retrievers.perspective_rag.adapters import StoreAdapter, adapte
 from llama_index.retrievers.perspective_rag.nodes import passage_of
 from perspective_rag.errors import CapabilityError, ConfigError
 from perspective_rag.protocols import KeepsEmbeddings
+from perspective_rag.search import scored_hits
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.vectors import cosine
@@ -158,15 +159,15 @@ class LlamaIndexStore:
             query_str=text,
             image_path=asked.image_path,
             custom_embedding_strs=list(strings) if strings and meant else None,
-            embedding=None if vector is None else [float(value) for value in vector],
+            embedding=None if vector is None else np.asarray(vector).tolist(),
         )
 
     def _hits(self, items: Sequence[NodeWithScore], vector: Vector | None) -> list[Hit]:
         passages = [passage_of(item.node) for item in items]
+        at_hand = self._adapter.at_hand and isinstance(self, KeepsEmbeddings)
+        if at_hand and passages and vector is not None:
+            return scored_hits(passages, self.embeddings_of(passages), vector)
         rows = [self._own_vector(item.node) for item in items]
-        if passages and self._adapter.at_hand and isinstance(self, KeepsEmbeddings):
-            kept = self.embeddings_of(passages)
-            rows = [row if np.isfinite(row).all() else None for row in kept]
         return [
             Hit(passage, _score(row, vector), row)
             for passage, row in zip(passages, rows, strict=True)
