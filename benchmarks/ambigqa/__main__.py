@@ -8,37 +8,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
-from benchmarks.ambigqa.data import AnswerTask, read_answer_task
+from benchmarks.ambigqa.data import read_answer_task
 from benchmarks.ambigqa.report import table
 from benchmarks.ambigqa.summary import Row, summary
-from benchmarks.core import results
-from benchmarks.core.cells import slug
+from benchmarks.core.command import exit_status
 from benchmarks.core.table import wide_console
-from benchmarks.downstream.asking import Request
-from benchmarks.downstream.commands import (
-    INTERRUPTED,
-    Reader,
-    add_arguments,
-    conditions_of,
-    reader_of,
-    replies,
-    retriever_of,
-)
-from benchmarks.downstream.prompts import read_template
-from benchmarks.downstream.retrieving import hits, passages_for, ranker
-from benchmarks.pir.tasks import Task
-from perspective_rag import PerspectiveRAGError
-from perspective_rag.prompts import PromptTemplate
-from perspective_rag.types import Prompt
+from benchmarks.downstream.commands import add_arguments
+from benchmarks.downstream.experiment import Experiment
+from benchmarks.downstream.retrieving import hits
+from benchmarks.pir.tasks import PirQuery
 
 PROMPT = Path(__file__).with_name("answer.txt")
 EXAMPLES = 120
@@ -55,100 +39,40 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
-    try:
-        whole_task = read_answer_task(options.data)
-        asked = whole_task.sampled(options.examples, seed=options.seed)
-        with reader_of(options) as reader:
-            document = _run(options, given, whole_task, asked, reader, console)
-        console.print(table(document).rich())
-        name = f"ambigqa-{slug(asked.task.name)}-{slug(reader.name.rpartition('/')[2])}.json"
-        out = options.out or results.RESULTS / name
-        results.write(document, out)
-        console.print(f"Written to {out}", highlight=False)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
-    except KeyboardInterrupt:
-        console.print("Interrupted. The same command goes on from here.")
-        return INTERRUPTED
-    return 0
+    return exit_status(lambda: _run(options, given, console), console)
 
 
-def _run(
-    options: argparse.Namespace,
-    given: Sequence[str],
-    whole_task: AnswerTask,
-    asked: AnswerTask,
-    reader: Reader,
-    console: Console,
-) -> dict[str, Any]:
-    started = time.perf_counter()
-    task = asked.task
-    retriever = retriever_of(options)
-    rank = ranker(task, retriever, options.cache)
-    conditions = conditions_of(options)
-    passages = {name: passages_for(task, name, PASSAGES, rank) for name in conditions}
-    template = read_template(PROMPT)
-    requests = [
-        Request(name, query.text, places, _prompt(template, task, query.text, places, options))
-        for name in conditions
-        for query, places in zip(task.queries, passages[name], strict=True)
-    ]
-    rows = replies(
-        requests,
-        reader,
-        options,
-        benchmark="ambigqa",
-        key={"data": whole_task.task.fingerprint, "llm": reader.llm.name, "prompt": template.hash},
+def _run(options: argparse.Namespace, given: Sequence[str], console: Console) -> int:
+    experiment = Experiment(
+        name="ambigqa",
+        prompt=PROMPT,
+        passages=PASSAGES,
+        options=options,
+        given=given,
         console=console,
     )
-    count = len(task.queries)
-    found = {
-        name: Row([row["reply"] for row in rows[i * count :][:count]], hits(task, passages[name]))
-        for i, name in enumerate(conditions)
+    whole = read_answer_task(options.data)
+    asked = whole.sampled(options.examples, seed=options.seed)
+    task = asked.task
+
+    def fields(query: PirQuery, places: Sequence[int]) -> Mapping[str, Any]:
+        knowledge = "".join(f"Knowledge: {task.corpus[place]}\n\n" for place in places)
+        return {"knowledge": knowledge, "question": query.text}
+
+    found = experiment.answers(whole.task, task, fields)
+    rows = {
+        name: Row(replies, hits(task, found.passages[name]))
+        for name, replies in found.replies.items()
     }
-    return results.document(
-        "ambigqa",
-        arguments=given,
-        config={
-            "llm": reader.name,
-            "prompt": template.hash,
-            "max_tokens": options.max_tokens,
-            "passages": PASSAGES,
-            "resamples": options.resamples,
-        },
-        seed=options.seed,
-        data={task.name: whole_task.task.fingerprint},
-        embedder=retriever.name,
-        judge=None,
-        seconds=time.perf_counter() - started,
-        degradations=sum(not row["reply"].strip() for row in rows),
-        results={
-            "task": task.name,
-            "queries": count,
-            "queries_in_all": len(whole_task.task.queries),
-            "documents": len(task.corpus),
-            "conditions": summary(
-                found, asked.answers, seed=options.seed, resamples=options.resamples
-            ),
-            "tokens": {
-                "in": sum(row["prompt_tokens"] for row in rows),
-                "out": sum(row["completion_tokens"] for row in rows),
-            },
-        },
-    )
-
-
-def _prompt(
-    template: PromptTemplate,
-    task: Task,
-    question: str,
-    places: Sequence[int],
-    options: argparse.Namespace,
-) -> Prompt:
-    knowledge = "".join(f"Knowledge: {task.corpus[place]}\n\n" for place in places)
-    prompt = template.fill(knowledge=knowledge, question=question)
-    return replace(prompt, max_tokens=options.max_tokens, seed=options.seed)
+    conditions = summary(rows, asked.answers, seed=options.seed, resamples=options.resamples)
+    measured = {
+        "queries": len(task.queries),
+        "queries_in_all": len(whole.task.queries),
+        "documents": len(task.corpus),
+        "conditions": conditions,
+    }
+    experiment.publish(found, table, measured)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.core.table import Table
+from benchmarks.core.text import against, with_interval
 from benchmarks.downstream.published import AMBIGQA
-from benchmarks.downstream.text import against, with_interval
 
 MEASURES: Mapping[str, str] = {
     "exact_match": "exact match",

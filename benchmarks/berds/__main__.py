@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from benchmarks.berds import report
 from benchmarks.berds.arguments import parser
@@ -47,10 +46,10 @@ from benchmarks.berds.stances import Stances
 from benchmarks.berds.verdict import tables, verdict_of
 from benchmarks.berds.web import web_retriever
 from benchmarks.core import results
+from benchmarks.core.command import exit_status, progress
 from benchmarks.core.table import Table, wide_console
-from perspective_rag import ConfigError, PerspectiveRAGError
+from perspective_rag import ConfigError
 
-INTERRUPTED = 130
 TUNING_SHARE = 0.25
 FIGURES = results.CHECKOUT / "docs" / "figures"
 
@@ -63,20 +62,13 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser().parse_args(given)
     console = console or wide_console()
-    try:
-        if options.config is not None:
-            options = parser().parse_args([*arguments_of(options.config), *given])
-        return _run(options, given, console)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
-    except KeyboardInterrupt:
-        console.print("Interrupted. The same command goes on from here.")
-        return INTERRUPTED
+    return exit_status(lambda: _run(options, given, console), console)
 
 
 def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
     started = time.perf_counter()
+    if options.config is not None:
+        options = parser().parse_args([*arguments_of(options.config), *given])
     folder = options.cache / "berds"
     validation = validation_of(options)
     config = BerdsConfig(
@@ -92,8 +84,8 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         pipeline=validation.pipeline,
     )
     questions, tuning = _questions(options, config)
-    with _progress(console) as progress:
-        ticker = _Ticker(progress)
+    with progress(console) as bars:
+        ticker = _Ticker(bars)
         ticker("reading the corpus", 1)
         loader = Loader(
             options.corpus or "",
@@ -106,13 +98,13 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         names = list(dict.fromkeys(options.retriever or ["bm25"]))
         retrievers = [loader.retriever(name) for name in names]
         plan = estimate(questions, tuning, len(retrievers), models, config)
-        progress.console.print(
+        bars.console.print(
             f"{len(questions)} questions, {len(tuning)} for tuning, {len(retrievers)} retrievers, "
             f"{len(config.approaches)} approaches: {plan}",
             highlight=False,
         )
         for line in validation.plan(plan, questions, names, options):
-            progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
+            bars.console.print(line, highlight=False, markup=False, soft_wrap=True)
         result = run_berds(
             questions,
             retrievers,
@@ -122,7 +114,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             tuning=tuning,
             corpus=loader.identity + (options.search_url or ""),
             tick=ticker,
-            on_first=lambda figures: _show_first(figures, progress.console, started),
+            on_first=lambda figures: _show_first(figures, bars.console, started),
         )
     document = results.document(
         "berds",
@@ -290,16 +282,6 @@ class _Ticker:
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(stage, total=None)
         self._progress.update(self._tasks[stage], advance=count)
-
-
-def _progress(console: Console) -> Progress:
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console, transient=True)
 
 
 if __name__ == "__main__":

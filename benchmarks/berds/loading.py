@@ -22,7 +22,6 @@ from benchmarks.berds.retrievers import (
 )
 from benchmarks.berds.streamed import DenseStream
 from benchmarks.berds.tart import TartFull
-from benchmarks.core.cells import slug
 from benchmarks.core.encoders import ENCODERS, TransformersEncoder, encoder_spec
 from perspective_rag import (
     BM25Store,
@@ -32,6 +31,7 @@ from perspective_rag import (
     OnnxMiniLM,
     SentenceTransformerEmbedder,
 )
+from perspective_rag.ledger import slug
 from perspective_rag.protocols import Embedder
 
 MINILM = "minilm"

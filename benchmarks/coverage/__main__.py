@@ -10,21 +10,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.cells import slug
+from benchmarks.core.command import exit_status, progress, publish
 from benchmarks.core.gold import GoldSet, read_gold
 from benchmarks.core.table import wide_console
 from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
@@ -35,13 +27,11 @@ from perspective_rag import (
     CrossEncoderJudge,
     FaissStore,
     OnnxMiniLM,
-    PerspectiveRAGError,
 )
 from perspective_rag.corpus import build_dense_index
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.ledger import slug
 from perspective_rag.protocols import Embedder, Judge
-
-INTERRUPTED = 130
 
 
 def main(
@@ -59,15 +49,7 @@ def main(
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
-    try:
-        _run(options, given, embedder, judge, console)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
-    except KeyboardInterrupt:
-        console.print("Interrupted. The same command goes on from here.")
-        return INTERRUPTED
-    return 0
+    return exit_status(lambda: _run(options, given, embedder, judge, console), console)
 
 
 def _run(
@@ -76,7 +58,7 @@ def _run(
     embedder: Embedder | None,
     judge: Judge | None,
     console: Console,
-) -> None:
+) -> int:
     started = time.perf_counter()
     gold = read_gold(options.data, limit=options.limit)
     embedder = embedder or OnnxMiniLM()
@@ -87,17 +69,17 @@ def _run(
         judge = CrossEncoderJudge(options.judge)
     identity = results.judge_identity(judge, folder) if judge is not None else None
     rows = _chosen(configurations(), options.only, judges=judge is not None)
-    with _progress(console) as progress:
-        task = progress.add_task("embedding", total=len(gold.corpus))
+    with progress(console) as bars:
+        task = bars.add_task("embedding", total=len(gold.corpus))
         embeddings = build_dense_index(
             gold.corpus,
             embedder,
             options.cache / slug(f"dense-{gold.fingerprint[:12]}-{embedder_name}"),
             model_name=embedder_name,
-            on_progress=lambda done, total: progress.update(task, completed=done),
+            on_progress=lambda done, total: bars.update(task, completed=done),
         )
-        progress.remove_task(task)
-        work = jobs(
+        bars.remove_task(task)
+        with jobs(
             rows,
             gold,
             FaissStore(gold.corpus.passages, embeddings),
@@ -107,9 +89,9 @@ def _run(
             judge_identity=identity,
             folder=options.cache / "coverage",
             strict=options.strict,
-        )
-        warm_up(work, embedder, judge)
-        _ask(work, gold, progress, strict=options.strict)
+        ) as work:
+            warm_up(work, embedder, judge)
+            _ask(work, gold, bars, strict=options.strict)
     _check_ceilings(work, gold)
     found = summary(work, gold, seed=options.seed)
     document = results.document(
@@ -131,15 +113,16 @@ def _run(
         ),
         results=found,
     )
-    out = options.out or _default_out(options)
-    results.write(document, out)
     title = f"{gold.name}, {len(gold.questions)} questions, 95% intervals"
-    text = f"{table(found, title).markdown()}\n{found['statement']}\n"
-    out.with_suffix(".md").write_text(text, encoding="utf-8")
-    for each in tables(found, title):
-        console.print(each.rich())
+    publish(
+        document,
+        options.out or _default_out(options),
+        console,
+        markdown=f"{table(found, title).markdown()}\n{found['statement']}\n",
+        shown=tables(found, title),
+    )
     console.print(found["statement"], highlight=False, markup=False)
-    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
+    return 0
 
 
 def _chosen(
@@ -161,13 +144,13 @@ def _chosen(
     ]
 
 
-def _ask(work: Sequence[Job], gold: GoldSet, progress: Progress, *, strict: bool) -> None:
+def _ask(work: Sequence[Job], gold: GoldSet, bars: Progress, *, strict: bool) -> None:
     left = sum(len(job.waiting) for job in work)
     total = len(work) * len(gold.questions)
-    task = progress.add_task("asking", total=total, completed=total - left)
+    task = bars.add_task("asking", total=total, completed=total - left)
     for job in perform(work, strict=strict):
-        progress.update(task, advance=1, description=f"{job.row.name}, k = {job.k}")
-    progress.remove_task(task)
+        bars.update(task, advance=1, description=f"{job.row.name}, k = {job.k}")
+    bars.remove_task(task)
 
 
 def _check_ceilings(work: Sequence[Job], gold: GoldSet) -> None:
@@ -183,16 +166,6 @@ def _check_ceilings(work: Sequence[Job], gold: GoldSet) -> None:
     }
     for job in ceilings:
         check_ceiling(job, pools, gold)
-
-
-def _progress(console: Console) -> Progress:
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console, transient=True)
 
 
 def _default_out(options: argparse.Namespace) -> Path:

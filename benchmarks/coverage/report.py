@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.core.bootstrap import interval, paired_difference
-from benchmarks.core.cells import Outcome
 from benchmarks.core.gold import GoldSet
 from benchmarks.core.metrics import (
     balance_at_k,
@@ -17,7 +16,9 @@ from benchmarks.core.metrics import (
     precision_at_k,
 )
 from benchmarks.core.table import Table
+from benchmarks.core.text import against, with_interval
 from benchmarks.coverage.configurations import BASELINE, GUARDED
+from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.running import CUTS, Job
 
 METRICS = {"mrecall": mrecall_at_k, "precision": precision_at_k}
@@ -40,8 +41,7 @@ def values_of(outcomes: Sequence[Outcome], gold: GoldSet, k: int) -> dict[str, l
 def summary(work: Sequence[Job], gold: GoldSet, *, seed: int) -> dict[str, Any]:
     """For every row: metrics, differences to the baseline, balance and cost at each k."""
     outcomes = {
-        (job.row.name, job.k): [job.cell.outcomes[each.id] for each in gold.questions]
-        for job in work
+        (job.row.name, job.k): [job.outcome(each) for each in gold.questions] for job in work
     }
     values: dict[str, dict[str, list[float]]] = {}
     for (name, k), found in outcomes.items():
@@ -70,7 +70,7 @@ def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -
     for question in gold.questions:
         pool = pools[question.id][:size]
         best = oracle_ranking(pool, question.gold, job.k)
-        reached = job.cell.outcomes[question.id].ranking
+        reached = job.outcome(question).ranking
         for name, metric in METRICS.items():
             got, possible = (metric(each, question.gold, job.k) for each in (reached, best))
             if got != possible:
@@ -81,12 +81,12 @@ def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -
 
 
 COLUMNS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "MRecall@5": lambda row: _percent(row["metrics"]["mrecall@5"]),
+    "MRecall@5": lambda row: with_interval(row["metrics"]["mrecall@5"]),
     "vs top-k (p)": lambda row: _against(row["against_baseline"]["mrecall@5"]),
-    "Precision@5": lambda row: _percent(row["metrics"]["precision@5"]),
+    "Precision@5": lambda row: with_interval(row["metrics"]["precision@5"]),
     "balance@5": lambda row: " / ".join(map(str, row["at"]["5"]["balance"].values())),
-    "MRecall@10": lambda row: _percent(row["metrics"]["mrecall@10"]),
-    "Precision@10": lambda row: _percent(row["metrics"]["precision@10"]),
+    "MRecall@10": lambda row: with_interval(row["metrics"]["mrecall@10"]),
+    "Precision@10": lambda row: with_interval(row["metrics"]["precision@10"]),
     "pairs judged": lambda row: f"{row['at']['5']['judged_pairs']:.1f}",
     "searches": lambda row: f"{row['at']['5']['searches']:.1f}",
     "seconds": lambda row: f"{row['at']['5']['seconds_p50']:.3f}",
@@ -164,11 +164,5 @@ def _mean(sample: Sequence[float]) -> float:
     return 100 * statistics.fmean(sample)
 
 
-def _percent(bounds: Mapping[str, float]) -> str:
-    return f"{100 * bounds['mean']:.1f} [{100 * bounds['low']:.1f}, {100 * bounds['high']:.1f}]"
-
-
 def _against(bounds: Mapping[str, float]) -> str:
-    if bounds["low"] == bounds["high"] == 0.0:
-        return "="
-    return f"{100 * bounds['mean']:+.1f} ({bounds['p']:.4f})"
+    return against(None if bounds["low"] == bounds["high"] == 0.0 else bounds)

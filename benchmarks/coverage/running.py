@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.core.cells import Cell, Outcome
 from benchmarks.core.gold import GoldQuestion, GoldSet
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from benchmarks.coverage.configurations import Configuration
+from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.perfect import PerfectJudge
 from perspective_rag import Passage, Perspective, PerspectivePipeline, RetrievalResult, run
+from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge, Store
 
 CUTS = (5, 10)
 """The k that each row is run with."""
 
 HERE = Path(__file__).parent
-ASKING = [HERE / name for name in ("configurations.py", "perfect.py", "running.py")]
+ASKING = [HERE / name for name in ("configurations.py", "outcomes.py", "perfect.py", "running.py")]
 """The benchmark's own code that outcomes depend on; reports are made anew in any case."""
 
 
@@ -28,17 +30,23 @@ ASKING = [HERE / name for name in ("configurations.py", "perfect.py", "running.p
 class Job:
     """One row at one k: its pipeline, the outcomes known, and the questions still to be asked.
 
-    ``sides`` are the perspectives given with a question, by its id; no row but a ceiling has any.
+    ``ledger`` holds outcomes by the question's id. ``sides`` are the perspectives given with a
+    question, by its id; no row but a ceiling has any.
     """
 
     row: Configuration
     k: int
     pipeline: PerspectivePipeline
-    cell: Cell
+    ledger: Ledger
     waiting: list[GoldQuestion]
     sides: Mapping[str, Sequence[Perspective]] = field(default_factory=dict)
 
+    def outcome(self, question: GoldQuestion) -> Outcome:
+        """What the row did with a question that was asked; raises KeyError for another."""
+        return Outcome.from_dict(self.ledger.values[question.id])
 
+
+@contextmanager
 def jobs(
     rows: Sequence[Configuration],
     gold: GoldSet,
@@ -50,35 +58,37 @@ def jobs(
     judge_identity: dict[str, Any] | None,
     folder: Path,
     strict: bool,
-) -> list[Job]:
+) -> Iterator[list[Job]]:
     """All that is to be done; outcomes in ``folder`` of the same code, data and models are done.
 
-    In strict mode questions with degradations are asked again.
+    In strict mode questions with degradations are asked again. Raises ConfigError while another run
+    is at the same work.
     """
     perfect = PerfectJudge(gold.questions)
     source = [source_fingerprint(), hash_of_files(HERE, ASKING)]
-    result = []
-    for row in rows:
-        pipeline = row.pipeline(store, embedder, judge, perfect)
-        for k in CUTS:
-            key = {
-                "row": row.to_dict(),
-                "k": k,
-                "data": gold.fingerprint,
-                "embedder": embedder_name,
-                "judge": judge_identity if row.kind in ("judged", "guarded") else None,
-                "source": source,
-            }
-            cell = Cell(folder, f"{row.name}-{k}", key)
-            waiting = [each for each in gold.questions if not _done(cell, each, strict)]
-            sides = perfect.sides if row.kind == "ceiling" else {}
-            result.append(Job(row, k, pipeline, cell, waiting, sides))
-    return result
+    work = []
+    with ExitStack() as ledgers:
+        for row in rows:
+            pipeline = row.pipeline(store, embedder, judge, perfect)
+            for k in CUTS:
+                key = {
+                    "row": row.to_dict(),
+                    "k": k,
+                    "data": gold.fingerprint,
+                    "embedder": embedder_name,
+                    "judge": judge_identity if row.kind in ("judged", "guarded") else None,
+                    "source": source,
+                }
+                ledger = ledgers.enter_context(Ledger(folder, f"{row.name}-{k}", key))
+                waiting = [each for each in gold.questions if not _done(ledger, each, strict)]
+                sides = perfect.sides if row.kind == "ceiling" else {}
+                work.append(Job(row, k, pipeline, ledger, waiting, sides))
+        yield work
 
 
-def _done(cell: Cell, question: GoldQuestion, strict: bool) -> bool:
-    outcome = cell.outcomes.get(question.id)
-    return outcome is not None and not (strict and outcome.degradations)
+def _done(ledger: Ledger, question: GoldQuestion, strict: bool) -> bool:
+    outcome = ledger.values.get(question.id)
+    return outcome is not None and not (strict and outcome["degradations"])
 
 
 def warm_up(work: Sequence[Job], embedder: Embedder, judge: Judge | None) -> None:
@@ -101,15 +111,15 @@ def perform(work: Sequence[Job], *, strict: bool) -> Iterator[Job]:
             result = job.pipeline.retrieve(
                 question.question, perspectives=sides, k=job.k, strict=strict
             )
-            job.cell.add(_outcome(question, result, time.perf_counter() - started))
+            outcome = _outcome(result, time.perf_counter() - started)
+            job.ledger.add([(question.id, asdict(outcome))])
             del job.waiting[0]
             yield job
 
 
-def _outcome(question: GoldQuestion, result: RetrievalResult, seconds: float) -> Outcome:
+def _outcome(result: RetrievalResult, seconds: float) -> Outcome:
     trace = result.trace
     return Outcome(
-        question=question.id,
         ranking=tuple(passage.id for passage in result.passages),
         seconds=round(seconds, 6),
         stages={stage: round(value, 6) for stage, value in trace.seconds.items()},

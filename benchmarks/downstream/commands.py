@@ -10,22 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.core import local_server, results
 from benchmarks.core.arguments import whole
 from benchmarks.core.bootstrap import RESAMPLES
-from benchmarks.core.cells import slug
+from benchmarks.core.command import progress
 from benchmarks.downstream.asking import Request, ask, unanswered
 from benchmarks.downstream.cost import Prices, agreed, estimate, is_paid
 from benchmarks.downstream.retrieving import CONDITIONS
 from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retriever
 from perspective_rag import CachedLLM, OpenAICompatibleLLM, PerspectiveRAGError
-from perspective_rag.ledger import Ledger
+from perspective_rag.ledger import Ledger, slug
 from perspective_rag.protocols import LLM
 
 LOCAL = "local"
-INTERRUPTED = 130
 
 
 class Refused(PerspectiveRAGError):
@@ -128,21 +126,14 @@ def replies(
             console.print(f"{len(requests) - len(missing)} of {len(requests)} replies are known")
         if not agreed(expected, paid=reader.paid, yes=options.yes, console=console):
             raise Refused("nothing was asked")
-        with Progress(
-            TextColumn("asking"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        ) as progress:
-            bar = progress.add_task("asking", total=len(missing))
+        with progress(console) as bars:
+            bar = bars.add_task("asking", total=len(missing))
             return ask(
                 reader.llm,
                 requests,
                 ledger,
                 concurrency=options.concurrency,
-                told=lambda: progress.advance(bar),
+                told=lambda: bars.advance(bar),
             )
 
 

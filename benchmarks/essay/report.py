@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.core.table import Table
+from benchmarks.core.text import against, with_interval
 from benchmarks.downstream.published import ESSAY
-from benchmarks.downstream.text import against, with_interval
 
 
 def table(document: Mapping[str, Any]) -> Table:

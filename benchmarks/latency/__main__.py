@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
+from benchmarks.core.command import exit_status, publish
 from benchmarks.core.table import Table, wide_console
 from benchmarks.latency import ONE_BLAS_THREAD, end_to_end, mmr, pure
-from perspective_rag import Corpus, CrossEncoderJudge, OnnxMiniLM, PerspectiveRAGError
+from perspective_rag import Corpus, CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.protocols import Embedder, Judge
 
@@ -38,20 +38,7 @@ def main(
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
-    try:
-        document = _run(options, given, embedder, judge, console)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
-    out = options.out or _default_out(options)
-    results.write(document, out)
-    shown = tables(document["results"])
-    text = "\n".join(table.markdown() for table in shown)
-    out.with_suffix(".md").write_text(text, encoding="utf-8")
-    for table in shown:
-        console.print(table.rich())
-    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
-    return 0
+    return exit_status(lambda: _run(options, given, embedder, judge, console), console)
 
 
 def _run(
@@ -60,7 +47,7 @@ def _run(
     embedder: Embedder | None,
     judge: Judge | None,
     console: Console,
-) -> dict[str, Any]:
+) -> int:
     started = time.perf_counter()
     corpus, data = None, {}
     if options.corpus is not None:
@@ -92,7 +79,7 @@ def _run(
             )
             rounds = (found["end_to_end"]["cold"], found["end_to_end"]["warm"])
             degradations = sum(each["degradations"] for each in rounds)
-    return results.document(
+    document = results.document(
         "latency",
         arguments=given,
         config={
@@ -109,6 +96,10 @@ def _run(
         degradations=degradations,
         results=found,
     )
+    shown = tables(found)
+    markdown = "\n".join(table.markdown() for table in shown)
+    publish(document, options.out or _default_out(options), console, markdown=markdown, shown=shown)
+    return 0
 
 
 def tables(found: Mapping[str, Any]) -> list[Table]:

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.bootstrap import RESAMPLES
-from benchmarks.core.cells import slug
+from benchmarks.core.command import exit_status, progress, publish
 from benchmarks.core.encoders import Pooling
 from benchmarks.core.table import wide_console
 from benchmarks.pir.bias import countries, country_counts, country_portions
@@ -32,10 +31,10 @@ from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retri
 from benchmarks.pir.running import Reading, TaskOutcome, run_dense, run_lexical
 from benchmarks.pir.summary import group_summary
 from benchmarks.pir.tables import group_table
-from perspective_rag import ConfigError, OpenAICompatibleLLM, PerspectiveRAGError
+from perspective_rag import ConfigError, OpenAICompatibleLLM
 from perspective_rag.adaptive import KINDS
+from perspective_rag.ledger import slug
 
-INTERRUPTED = 130
 POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "pooler")
 
 
@@ -53,25 +52,22 @@ def main(
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
-    try:
-        groups = without_labels(read_groups(options.data), options.without)
-        for group in groups:
-            for name in group.left_out:
-                console.print(f"{group.name}/{name} is no retrieval task and is left out")
-        document, name = (
-            _extract(options, given, groups)
-            if options.extract
-            else _measure(options, given, groups, retriever, console)
-        )
-        out = options.out or results.RESULTS / f"{name}.json"
-        results.write(document, out)
-        console.print(f"Written to {out}", highlight=False)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
-    except KeyboardInterrupt:
-        console.print("Interrupted. The same command goes on from here.")
-        return INTERRUPTED
+    return exit_status(lambda: _run(options, given, retriever, console), console)
+
+
+def _run(
+    options: argparse.Namespace, given: list[str], retriever: Retriever | None, console: Console
+) -> int:
+    groups = without_labels(read_groups(options.data), options.without)
+    for group in groups:
+        for name in group.left_out:
+            console.print(f"{group.name}/{name} is no retrieval task and is left out")
+    document, name = (
+        _extract(options, given, groups)
+        if options.extract
+        else _measure(options, given, groups, retriever, console)
+    )
+    publish(document, options.out or results.RESULTS / f"{name}.json", console)
     return 0
 
 
@@ -97,16 +93,9 @@ def _measure(
         )
     methods = _methods(options.method)
     found: dict[str, Any] = {}
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    ) as progress:
+    with progress(console) as bars:
         for group in groups:
-            outcomes = _outcomes(group, retriever, reading, methods, options.cache, progress)
+            outcomes = _outcomes(group, retriever, reading, methods, options.cache, bars)
             found[group.name] = {
                 **group_summary(outcomes, options.seed, options.resamples),
                 "left_out": list(group.left_out),
@@ -144,7 +133,7 @@ def _outcomes(
     reading: Reading,
     methods: dict[str, Method],
     cache: Path,
-    progress: Progress,
+    bars: Progress,
 ) -> list[TaskOutcome]:
     tasks = [reading.task(task) for task in group.tasks]
     if not isinstance(retriever, DenseRetriever):
@@ -154,15 +143,15 @@ def _outcomes(
         methods = {**methods, ADAPTIVE: adaptive(vectors.of_queries(KINDS))}
     found = []
     for task in tasks:
-        bar = progress.add_task(f"embedding {task.name}")
+        bar = bars.add_task(f"embedding {task.name}")
 
         def told(name: str, done: int, total: int, bar: Any = bar) -> None:
-            progress.update(bar, completed=done, total=total)
+            bars.update(bar, completed=done, total=total)
 
         known = vectors.of(task, told)
-        progress.update(bar, description=f"scoring {task.name}")
+        bars.update(bar, description=f"scoring {task.name}")
         found.append(run_dense(task, known, reading, methods))
-        progress.remove_task(bar)
+        bars.remove_task(bar)
     vectors.close()
     return found
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.core.cells import slug
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag.corpus import CachedEmbedder
+from perspective_rag.ledger import slug
 from perspective_rag.protocols import Embedder
 from perspective_rag.types import Matrix
 

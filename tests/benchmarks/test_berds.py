@@ -26,7 +26,6 @@ from benchmarks.core import results
 from perspective_rag import BM25Store, ConfigError, JudgeError, Passage, PerspectiveRAGError
 from perspective_rag.errors import LLMReplyError
 from perspective_rag.flow import call
-from perspective_rag.ledger import Ledger
 from perspective_rag.testing import HashEmbedder, ScriptedLLM
 
 ROOT = Path(__file__).parents[2]
@@ -370,25 +369,6 @@ def test_a_killed_run_goes_on_without_repeating_or_losing_a_pair(data, judged):
     resumed = results.read(data / "out" / "berds.json")
     assert status == 0
     assert resumed["results"]["rows"] == document["results"]["rows"]
-
-
-def test_a_ledger_drops_torn_lines_and_lets_one_process_write(tmp_path):
-    with Ledger(tmp_path, "x", {"a": 1}) as ledger:
-        ledger.add([("one", 0.5), ("two", {"b": [1]})])
-        with pytest.raises(ConfigError, match="another run"):
-            Ledger(tmp_path, "x", {"a": 1})
-    with ledger.path.open("ab") as stream:
-        stream.write(b'["three", 0.')
-    with Ledger(tmp_path, "x", {"a": 1}) as again:
-        assert again.values == {"one": 0.5, "two": {"b": [1]}}
-        again.add([("four", 1)])
-    assert [json.loads(line)[0] for line in ledger.path.read_text().splitlines()[1:]] == [
-        "one",
-        "two",
-        "four",
-    ]
-    with Ledger(tmp_path, "x", {"a": 2}) as other:
-        assert other.values == {}
 
 
 def test_a_verdict_set_asks_each_passage_only_for_what_is_open(tmp_path):

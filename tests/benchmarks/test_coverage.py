@@ -6,20 +6,22 @@ import gzip
 import io
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import pytest
 from rich.console import Console
 
 from benchmarks.core import results
-from benchmarks.core.cells import Cell, Outcome
+from benchmarks.core.command import INTERRUPTED
 from benchmarks.core.gold import read_gold
 from benchmarks.core.table import Table
-from benchmarks.coverage.__main__ import INTERRUPTED, main
+from benchmarks.coverage.__main__ import main
 from benchmarks.coverage.configurations import BASELINE, GUARDED, configurations
+from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.report import check_ceiling
 from benchmarks.coverage.running import CUTS, Job
 from perspective_rag import CorpusError
+from perspective_rag.ledger import Ledger
 from perspective_rag.testing import HashEmbedder, TableJudge
 
 TOPICS = ("zoos", "cars", "exams", "phones", "taxes", "guns", "drones", "pets")
@@ -248,9 +250,9 @@ def test_a_pipeline_below_its_ceiling_is_noticed(gold, tmp_path):
         (best[:1], True),
         ([*question.gold["support"], *question.gold["oppose"]], False),
     ):
-        cell = Cell(tmp_path, "row", {"ranking": ranking})
-        cell.add(Outcome(question.id, tuple(ranking), 0.0))
-        job = Job(row, CUTS[0], None, cell, [])
+        ledger = Ledger(tmp_path, "row", {"ranking": ranking})
+        ledger.add([(question.id, asdict(Outcome(tuple(ranking), 0.0)))])
+        job = Job(row, CUTS[0], None, ledger, [])
         pool = [p.id for p in data.corpus.passages]
         if fails:
             with pytest.raises(ArithmeticError, match="is possible"):
@@ -259,19 +261,9 @@ def test_a_pipeline_below_its_ceiling_is_noticed(gold, tmp_path):
             check_ceiling(job, {question.id: pool}, data)
 
 
-def test_half_a_line_is_dropped_and_the_rest_is_kept(tmp_path):
-    cell = Cell(tmp_path, "a row", {"k": 5})
-    cell.add(Outcome("1", ("a", "b"), 0.1, {"search": 0.1}, 2, 3, True, ["judge: late"]))
-    cell.add(Outcome("2", (), 0.2))
-    with cell.path.open("a", encoding="utf-8") as stream:
-        stream.write('{"question": "3", "ran')
-    again = Cell(tmp_path, "a row", {"k": 5})
-    assert again.path == cell.path
-    assert list(again.outcomes) == ["1", "2"]
-    assert again.outcomes["1"].ranking == ("a", "b")
-    again.add(Outcome("3", ("c",), 0.3))
-    assert list(Cell(tmp_path, "a row", {"k": 5}).outcomes) == ["1", "2", "3"]
-    assert not Cell(tmp_path, "a row", {"k": 6}).outcomes
+def test_an_outcome_is_the_same_after_a_file():
+    outcome = Outcome(("a", "b"), 0.1, {"search": 0.1}, 2, 3, True, ["judge: late"])
+    assert Outcome.from_dict(json.loads(json.dumps(asdict(outcome)))) == outcome
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+"""What every benchmark's command line does around its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from benchmarks.core import results
+from benchmarks.core.table import Table
+from perspective_rag import PerspectiveRAGError
+
+INTERRUPTED = 130
+
+
+def exit_status(run: Callable[[], int], console: Console) -> int:
+    """The status that ``run`` gives, 2 after an error of this project, which is printed in one
+    line, or 130 after Ctrl-C.
+    """
+    try:
+        return run()
+    except PerspectiveRAGError as error:
+        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
+        return 2
+    except KeyboardInterrupt:
+        console.print("Interrupted. The same command goes on from what was kept.")
+        return INTERRUPTED
+
+
+def progress(console: Console) -> Progress:
+    """Bars that count, and are gone when all is done."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+def publish(
+    document: Mapping[str, Any],
+    out: Path,
+    console: Console,
+    *,
+    markdown: str | None = None,
+    shown: Sequence[Table] = (),
+) -> None:
+    """Writes the results, ``markdown`` beside them, and shows the tables."""
+    results.write(document, out)
+    places = str(out)
+    if markdown is not None:
+        out.with_suffix(".md").write_text(markdown, encoding="utf-8")
+        places += f" and {out.with_suffix('.md').name}"
+    for table in shown:
+        console.print(table.rich())
+    console.print(f"Written to {places}", highlight=False)
