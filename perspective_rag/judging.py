@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, JudgeError
+from perspective_rag.errors import JudgeError
 from perspective_rag.flow import Flow, degrade
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Candidate, Matrix, Perspective
@@ -39,7 +40,7 @@ def judge_best_first(
         batch, waiting = waiting[:BATCH], waiting[BATCH:]
         try:
             matrix = yield from judge.judge(perspectives, [result[i].passage for i in batch])
-            rows = _checked(matrix, len(batch), len(perspectives), judge.name)
+            rows = in_range(matrix, (len(batch), len(perspectives)), judge.name)
             failures = failures + 1 if np.isnan(rows).all() else 0
         except Exception as error:
             failures += 1
@@ -67,6 +68,18 @@ def support_matrix(candidates: Sequence[Candidate], perspectives: Sequence[Persp
     return np.array(rows, dtype=float).reshape(len(candidates), len(perspectives))
 
 
+def in_range(values: Any, shape: tuple[int, ...], name: str) -> Matrix:
+    """The values as floats of that shape; raises JudgeError for another shape and for values
+    outside [0, 1].
+    """
+    support = np.asarray(values, dtype=float)
+    if support.shape != shape:
+        raise JudgeError(f"judge {name!r} returned shape {support.shape}, expected {shape}")
+    if np.any((support < 0) | (support > 1)):  # False for NaN
+        raise JudgeError(f"judge {name!r} returned values outside [0, 1]")
+    return support
+
+
 def _enough(
     candidates: Sequence[Candidate], perspectives: Sequence[Perspective], k: int, threshold: float
 ) -> bool:
@@ -74,14 +87,3 @@ def _enough(
     judged = int((~np.isnan(support)).any(axis=1).sum())
     each = math.ceil(k / max(len(perspectives), 1))
     return judged >= k and bool(((support >= threshold).sum(axis=0) >= each).all())
-
-
-def _checked(matrix: Matrix, rows: int, columns: int, name: str) -> Matrix:
-    values = np.asarray(matrix, dtype=float)
-    if values.shape != (rows, columns):
-        raise ConfigError(
-            f"judge {name!r} returned shape {values.shape}, expected {(rows, columns)}"
-        )
-    if np.any((values < 0) | (values > 1)):
-        raise ConfigError(f"judge {name!r} returned values outside [0, 1]")
-    return values

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from perspective_rag.errors import ConfigError
 
@@ -17,6 +17,22 @@ from perspective_rag.errors import ConfigError
 def slug(name: str) -> str:
     """A name as part of a file's name."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
+def hold(file: IO[bytes], path: Path) -> None:
+    """Keeps other processes out of an open file until it is closed, where the system can (POSIX).
+
+    Raises ConfigError, and closes the file, when another holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise ConfigError(f"another run is writing {path}: wait for it to end") from error
 
 
 class Ledger:
@@ -35,7 +51,7 @@ class Ledger:
         self.values: dict[str, Any] = {}
         folder.mkdir(parents=True, exist_ok=True)
         self._stream = self.path.open("ab+", buffering=0)
-        self._lock()
+        hold(self._stream, self.path)
         self._stream.seek(0)
         data = self._stream.read()
         whole = self._taken_in(data, head)
@@ -65,18 +81,6 @@ class Ledger:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _lock(self) -> None:
-        """Keeps a second process out, where the system can (POSIX)."""
-        try:
-            import fcntl
-        except ImportError:
-            return
-        try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._stream.close()
-            raise ConfigError(f"another run is writing {self.path}: wait for it to end") from error
 
     def _taken_in(self, data: bytes, head: bytes) -> int:
         """Takes the values in; the bytes up to the first line that is not whole."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -156,7 +156,7 @@ class Coverage:
         """True when every perspective is covered."""
         return len(self.covered) == len(self.perspectives)
 
-    def _where(self, holds: Any) -> tuple[Perspective, ...]:
+    def _where(self, holds: Callable[[Vector], bool]) -> tuple[Perspective, ...]:
         return tuple(p for j, p in enumerate(self.perspectives) if holds(self.support[:, j]))
 
     def to_dict(self) -> dict[str, Any]:

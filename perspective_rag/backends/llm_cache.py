@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields
@@ -13,35 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.kept import KeptValues
 from perspective_rag.protocols import LLM
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Completion, Prompt
-
-_CREATE = """
-CREATE TABLE IF NOT EXISTS replies (
-    key TEXT PRIMARY KEY, llm TEXT NOT NULL, prompt TEXT NOT NULL, reply TEXT NOT NULL
-)
-"""
 
 
 class CachedLLM:
     """A language model that is asked each prompt once; ``path`` is a SQLite file, made if missing.
 
-    The key is the model's ``name`` and every field of the prompt, the value the raw reply with its
-    token counts. Failures and blank replies are never kept. Threads, event loops and processes can
-    share a file; when two ask at once, both get the reply that was stored first. Raises ConfigError
-    when the file cannot be opened; a reply that cannot be stored is returned with a warning.
+    The key is a hash of the model's ``name`` and every field of the prompt, the value JSON: the
+    names of model and prompt, and the raw reply with its token counts. Failures and blank replies
+    are never kept. Threads, event loops and processes can share a file; when two ask at once, both
+    get the reply that was stored first. Raises ConfigError when the file cannot be opened; a reply
+    that cannot be stored is returned with a warning.
     """
 
     def __init__(self, llm: LLM, path: str | Path) -> None:
         self.llm = llm
         self.path = Path(path)
-        self._lock = threading.Lock()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(self.path, timeout=30.0, check_same_thread=False)
-            with self._file:
-                self._file.execute(_CREATE)
+            self._kept = KeptValues(self.path, "llm_replies")
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"the reply cache {self.path} cannot be used: {error}") from error
 
@@ -67,27 +58,24 @@ class CachedLLM:
 
     def close(self) -> None:
         """Closes the file."""
-        with self._lock:
-            self._file.close()
+        self._kept.close()
 
-    def _key(self, prompt: Prompt) -> str:
+    def _key(self, prompt: Prompt) -> bytes:
         values = {field.name: getattr(prompt, field.name) for field in fields(prompt)}
         text = json.dumps([self.llm.name, values], default=_plain)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(text.encode()).digest()
 
-    def _stored(self, key: str) -> Completion | None:
-        with self._lock:
-            found = self._file.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return Completion(**json.loads(found[0])) if found else None
+    def _stored(self, key: bytes) -> Completion | None:
+        found = self._kept.get([key])
+        return Completion(**json.loads(found[key])["reply"]) if found else None
 
-    def _keep(self, key: str, prompt: Prompt, completion: Completion) -> Completion:
+    def _keep(self, key: bytes, prompt: Prompt, completion: Completion) -> Completion:
         if not completion.text.strip():
             return completion
-        values = {field.name: getattr(completion, field.name) for field in fields(completion)}
-        row = (key, self.llm.name, prompt.name, json.dumps(values, default=_plain))
+        reply = {field.name: getattr(completion, field.name) for field in fields(completion)}
+        row = {"llm": self.llm.name, "prompt": prompt.name, "reply": reply}
         try:
-            with self._lock, self._file:
-                self._file.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", row)
+            self._kept.put({key: json.dumps(row, default=_plain)})
         except sqlite3.Error as error:
             warnings.warn(f"{self.path}: a reply was not stored: {error}", stacklevel=3)
             return completion

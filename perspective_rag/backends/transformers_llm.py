@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from perspective_rag.backends.in_process import InProcessLLM
 from perspective_rag.backends.logprobs import bare_token, choice_of, normalised_mass
 from perspective_rag.backends.messages import messages_of
 from perspective_rag.errors import LLMError, MissingDependency
 from perspective_rag.judge.encoding import batches_by_length
-from perspective_rag.judge.revisions import digest, fingerprint
 from perspective_rag.types import Completion, Prompt
 
 
-class TransformersLLM:
+class TransformersLLM(InProcessLLM):
     """A causal or sequence-to-sequence model of transformers, from a folder or a Hugging Face id.
 
     ``adapter`` is a PEFT adapter laid over it, ``gguf_file`` a GGUF file of the folder in place of
@@ -31,6 +28,8 @@ class TransformersLLM:
     (and peft for an adapter), LLMError for a prompt that the model cannot take.
     """
 
+    engine = "transformers"
+
     def __init__(
         self,
         model: str | Path,
@@ -43,39 +42,15 @@ class TransformersLLM:
         batch_size: int = 8,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model = str(model)
-        self.adapter = None if adapter is None else str(adapter)
-        self.batch_size = batch_size
-        self._hub_revision = revision
+        super().__init__(model, adapter=adapter, revision=revision, batch_size=batch_size)
         self._loading = {"revision": revision, **({"gguf_file": gguf_file} if gguf_file else {})}
         self._gguf_file = gguf_file
         self._device, self._dtype, self._options = device, dtype, dict(options or {})
-        self._lock = threading.RLock()
         self._ready: tuple[Any, Any, Any] | None = None
         self._choice_ids: dict[tuple[str, ...], dict[str, Any]] = {}
 
-    @property
-    def name(self) -> str:
-        """The model and its adapter."""
-        return "+".join(filter(None, ["transformers:" + self.model, self.adapter]))
-
-    @cached_property
-    def revision(self) -> str:
-        """Identifies the weights: the hub's revision, or the files of a folder."""
-        folders = [Path(each) for each in (self.model, self.adapter) if each]
-        files = [fingerprint(each) if each.is_dir() else str(each) for each in folders]
-        return digest(self.name, self._hub_revision, self._gguf_file, self._dtype, files)
-
-    def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply; raises LLMError when there is none."""
-        (reply,) = self.complete_many([prompt])
-        if isinstance(reply, LLMError):
-            raise reply
-        return reply
-
-    async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same in a thread."""
-        return await asyncio.to_thread(self.complete, prompt)
+    def _settings(self) -> Sequence[object]:
+        return self._gguf_file, self._dtype
 
     def complete_many(self, prompts: Sequence[Prompt]) -> list[Completion | LLMError]:
         """A reply or an error for each prompt, in their order."""
@@ -99,10 +74,7 @@ class TransformersLLM:
         except Exception as error:
             if len(rows) > 1:
                 return [reply for row in rows for reply in self._batch(prompt, [row])]
-            reason = f"{type(error).__name__}: {error}"[:500]
-            failure = LLMError(f"{self.name} gave no reply to prompt {prompt.name!r}: {reason}")
-            failure.__cause__ = error
-            return [failure]
+            return [self._failure(prompt, error)]
 
     def _answered(self, prompt: Prompt, rows: list[list[int]]) -> list[Completion]:
         if not prompt.choices:
@@ -161,12 +133,12 @@ class TransformersLLM:
             )
             ids[i, place] = torch.tensor(row)
             mask[i, place] = 1
-        sampling: dict[str, Any] = {
+        sampling = {
             "do_sample": prompt.temperature > 0,
+            "temperature": prompt.temperature if prompt.temperature > 0 else None,
             "top_p": None,
             "top_k": None,
         }
-        sampling["temperature"] = prompt.temperature if prompt.temperature > 0 else None
         with torch.no_grad(), torch.random.fork_rng():
             torch.manual_seed(prompt.seed)
             out = model.generate(

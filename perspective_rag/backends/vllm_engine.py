@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from perspective_rag.backends.in_process import InProcessLLM
 from perspective_rag.backends.logprobs import bare_token, choice_probabilities, spellings
 from perspective_rag.backends.messages import messages_of
 from perspective_rag.errors import LLMError, MissingDependency
-from perspective_rag.judge.revisions import digest, fingerprint
 from perspective_rag.types import Completion, Prompt
 
 # The most alternatives for a token that the engine gives unless it is told otherwise.
 _LOGPROBS = 20
 
 
-class VLLMEngine:
+class VLLMEngine(InProcessLLM):
     """A causal model in ``vllm.LLM``, from a folder or a Hugging Face id, loaded at first use.
 
     Prefix caching is on, so that the instructions, which all prompts share, are read once. A prompt
@@ -32,6 +29,8 @@ class VLLMEngine:
     Raises MissingDependency without vllm, LLMError for a prompt that the engine cannot take.
     """
 
+    engine = "vllm"
+
     def __init__(
         self,
         model: str | Path,
@@ -43,38 +42,14 @@ class VLLMEngine:
         batch_size: int = 256,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model = str(model)
-        self.adapter = None if adapter is None else str(adapter)
-        self.batch_size = batch_size
-        self._hub_revision = revision
+        super().__init__(model, adapter=adapter, revision=revision, batch_size=batch_size)
         self._max_lora_rank = max_lora_rank
         self._own_system = own_system
         self._options = dict(options or {})
-        self._lock = threading.RLock()
         self._ready: tuple[Any, Any] | None = None
 
-    @property
-    def name(self) -> str:
-        """The model and its adapter."""
-        return "+".join(filter(None, ["vllm:" + self.model, self.adapter]))
-
-    @cached_property
-    def revision(self) -> str:
-        """Identifies the weights and the engine's options."""
-        folders = [Path(each) for each in (self.model, self.adapter) if each]
-        files = [fingerprint(each) if each.is_dir() else str(each) for each in folders]
-        return digest(self.name, self._hub_revision, files, sorted(self._options.items()))
-
-    def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply; raises LLMError when there is none."""
-        (reply,) = self.complete_many([prompt])
-        if isinstance(reply, LLMError):
-            raise reply
-        return reply
-
-    async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same in a thread."""
-        return await asyncio.to_thread(self.complete, prompt)
+    def _settings(self) -> Sequence[object]:
+        return (sorted(self._options.items()),)
 
     def complete_many(self, prompts: Sequence[Prompt]) -> list[Completion | LLMError]:
         """A reply or an error for each prompt, in their order."""
@@ -89,11 +64,7 @@ class VLLMEngine:
         except Exception as error:
             if len(prompts) > 1:
                 return [reply for prompt in prompts for reply in self._batch([prompt])]
-            reason = f"{type(error).__name__}: {error}"[:500]
-            name = prompts[0].name
-            failure = LLMError(f"{self.name} gave no reply to prompt {name!r}: {reason}")
-            failure.__cause__ = error
-            return [failure]
+            return [self._failure(prompts[0], error)]
 
     def _run(self, vllm: Any, engine: Any, prompts: Sequence[Prompt]) -> list[Any]:
         shared: dict[str, Any] = {"use_tqdm": False}

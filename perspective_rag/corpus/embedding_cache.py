@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.kept import KeptValues
 from perspective_rag.protocols import Embedder
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import as_matrix
@@ -23,6 +24,7 @@ from perspective_rag.vectors import as_matrix
 _log = logging.getLogger(__name__)
 
 _Row = NDArray[np.float32]
+_MODEL = b"model"  # no text has this key: theirs are hashes
 
 
 class CachedEmbedder:
@@ -143,24 +145,15 @@ class _Recent:
 
 
 class _File:
-    """Rows in an SQLite file, by the hash of their text."""
+    """Rows in a file, by the hash of their text; the first who opens it names the model."""
 
     def __init__(self, path: Path, model_name: str) -> None:
         self._path = path
-        self._lock = threading.Lock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=30, check_same_thread=False, isolation_level=None
-            )
+            self._kept = KeptValues(path, "embedded_texts")
+            self._kept.put({_MODEL: model_name})
+            made_by = self._kept.get([_MODEL])[_MODEL]
         except (OSError, sqlite3.Error) as error:
-            raise CorpusError(
-                f"{path} cannot be opened as a cache of embeddings: {error}"
-            ) from error
-        try:
-            made_by = self._prepared(model_name)
-        except sqlite3.Error as error:
-            self.close()
             raise CorpusError(
                 f"{path} is not a cache of embeddings ({error}): pass another path or delete it"
             ) from error
@@ -171,59 +164,21 @@ class _File:
                 " pass another path or delete it"
             )
 
-    def _prepared(self, model_name: str) -> str:
-        run = self._connection.execute
-        run("PRAGMA journal_mode=WAL")
-        run("PRAGMA synchronous=NORMAL")
-        # One transaction, so that of two processes that start at once one names the model.
-        run("BEGIN IMMEDIATE")
-        run("CREATE TABLE IF NOT EXISTS model (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT)")
-        run("CREATE TABLE IF NOT EXISTS embeddings (text BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
-        run("INSERT OR IGNORE INTO model VALUES (1, ?)", (model_name,))
-        (name,) = run("SELECT name FROM model").fetchone()
-        run("COMMIT")
-        return str(name)
-
     def get(self, keys: Sequence[bytes]) -> dict[bytes, _Row]:
-        found: dict[bytes, _Row] = {}
         try:
-            with self._lock:
-                for some in _chunks(keys, 500):
-                    marks = ",".join("?" * len(some))
-                    query = f"SELECT text, row FROM embeddings WHERE text IN ({marks})"
-                    for text, row in self._connection.execute(query, some):
-                        found[text] = np.frombuffer(row, dtype="<f4").astype(np.float32)
-        except (sqlite3.Error, ValueError) as error:
+            found = self._kept.get(keys)
+            return {key: np.frombuffer(row, "<f4").astype(np.float32) for key, row in found.items()}
+        except (sqlite3.Error, ValueError, TypeError) as error:
             _log.warning(
                 "%s could not be read, its texts are embedded again: %s", self._path, error
             )
-        return found
+            return {}
 
     def put(self, rows: Mapping[bytes, _Row]) -> None:
-        values = [(text, row.astype("<f4").tobytes()) for text, row in rows.items()]
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.executemany(
-                    "INSERT OR IGNORE INTO embeddings VALUES (?, ?)", values
-                )
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                _log.warning("%d embeddings are not kept in %s: %s", len(values), self._path, error)
-                if self._connection_is_usable():
-                    self._connection.rollback()
+        try:
+            self._kept.put({key: row.astype("<f4").tobytes() for key, row in rows.items()})
+        except sqlite3.Error as error:
+            _log.warning("%d embeddings are not kept in %s: %s", len(rows), self._path, error)
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
-
-    def _connection_is_usable(self) -> bool:
-        try:
-            return self._connection.in_transaction
-        except sqlite3.Error:
-            return False
-
-
-def _chunks(keys: Sequence[bytes], size: int) -> Iterator[list[bytes]]:
-    for start in range(0, len(keys), size):
-        yield list(keys[start : start + size])
+        self._kept.close()

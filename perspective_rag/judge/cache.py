@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,14 +13,9 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call, degrade
 from perspective_rag.judge.pairs import judge_pairs, judge_table, noted
 from perspective_rag.judge.revisions import revision_of
+from perspective_rag.kept import KeptValues
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
-
-_CREATE = """
-CREATE TABLE IF NOT EXISTS verdicts (key BLOB PRIMARY KEY, support REAL NOT NULL) WITHOUT ROWID
-"""
-# SQLite takes at least this many values in one statement.
-_AT_ONCE = 900
 
 
 class CachedJudge:
@@ -40,12 +34,8 @@ class CachedJudge:
         revision_of(judge)
         self.inner = judge
         self.path = Path(path)
-        self._lock = threading.Lock()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(self.path, timeout=30.0, check_same_thread=False)
-            with self._file:
-                self._file.execute(_CREATE)
+            self._kept = KeptValues(self.path, "judge_verdicts")
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"the verdict cache {self.path} cannot be used: {error}") from error
 
@@ -79,7 +69,7 @@ class CachedJudge:
             return np.zeros(0)
         revision = self.revision
         keys = [_key(revision, p, d) for p, d in zip(perspectives, passages, strict=True)]
-        reply = yield from call("judge_cache", self._stored, keys)
+        reply = yield from call("judge_cache", self._kept.get, keys)
         if reply.error is not None:
             yield from degrade("judge", f"{self.path} could not be read", reply.error)
         known: Mapping[bytes, float] = reply.value or {}
@@ -92,31 +82,14 @@ class CachedJudge:
             )
             support[rows] = fresh
             found = {keys[i]: float(support[i]) for i in rows if not np.isnan(support[i])}
-            reply = yield from call("judge_cache", self._keep, found)
+            reply = yield from call("judge_cache", self._kept.put, found)
             if reply.error is not None:
                 yield from degrade("judge", f"{self.path} could not be written", reply.error)
         return support
 
     def close(self) -> None:
         """Closes the file."""
-        with self._lock:
-            self._file.close()
-
-    def _stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        found: dict[bytes, float] = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            part = keys[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(part))
-            with self._lock:
-                rows = self._file.execute(
-                    f"SELECT key, support FROM verdicts WHERE key IN ({marks})", part
-                )
-                found.update(rows.fetchall())
-        return found
-
-    def _keep(self, verdicts: Mapping[bytes, float]) -> None:
-        with self._lock, self._file:
-            self._file.executemany("INSERT OR IGNORE INTO verdicts VALUES (?, ?)", verdicts.items())
+        self._kept.close()
 
 
 def _key(revision: str, perspective: Perspective, passage: Passage) -> bytes:

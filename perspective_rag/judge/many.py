@@ -15,6 +15,7 @@ from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow import Limits, Recorder, run
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.judge.revisions import digest, revision_of
+from perspective_rag.ledger import hold
 from perspective_rag.prompts import at_least_one
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Passage, Perspective
@@ -64,7 +65,7 @@ def judge_many(
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        _locked(file, path)
+        hold(file, path)
         done = _resumed(file, path, stream, revision)
         judged = failed = 0
         while batch := list(islice(stream, size)):
@@ -136,15 +137,3 @@ def _resumed(file: IO[bytes], path: Path, stream: Iterator[Pair], revision: str)
     file.truncate(end)
     file.seek(end)
     return done
-
-
-def _locked(file: IO[bytes], path: Path) -> None:
-    """Holds the file for this process until it is closed, where the system can (POSIX)."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise ConfigError(f"{path} is being written by another process") from error

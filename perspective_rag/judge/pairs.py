@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
 from perspective_rag.flow import Flow, call, degrade
+from perspective_rag.judging import in_range
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
@@ -83,15 +84,3 @@ def not_judged(name: str, failed: int, asked: int, error: Exception | None = Non
 def noted(stage: str, counts: Mapping[str, int]) -> Flow[None]:
     """Adds quantities to the trace that are known only after a stage."""
     yield from call(stage, dict, counts=dict(counts))
-
-
-def in_range(values: Any, shape: tuple[int, ...], name: str) -> Matrix:
-    """The values as floats of that shape; raises JudgeError for another shape and for values
-    outside [0, 1].
-    """
-    support = np.asarray(values, dtype=float)
-    if support.shape != shape:
-        raise JudgeError(f"judge {name!r} returned shape {support.shape}, expected {shape}")
-    if np.any((support < 0) | (support > 1)):  # False for NaN
-        raise JudgeError(f"judge {name!r} returned values outside [0, 1]")
-    return support

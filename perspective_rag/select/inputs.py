@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,15 +23,6 @@ class Selection:
 
     indices: Sequence[int]
     scores: Sequence[float]
-
-
-@runtime_checkable
-class Selector(Protocol):
-    """Chooses k of n candidates from ``relevance`` (n,) and ``similarity`` (n, n), both higher is
-    more.
-    """
-
-    def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection: ...
 
 
 def places(k: int, available: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError, unknown_name
 from perspective_rag.select.inputs import Selection, is_number, places, share
-from perspective_rag.types import Matrix, Vector
+from perspective_rag.types import Vector
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 
 FirstPick = Literal["criterion", "relevance"]
@@ -91,32 +90,6 @@ def scale_relevance(relevance: ArrayLike, *, maximum: float | None = None) -> Ve
     else:
         raise ConfigError(f"maximum must be a finite number above 0 or None, got {maximum!r}")
     return values / highest if highest > 0.0 else values
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MMR:
-    """A selector by ``mmr``.
-
-    ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity; ``first_pick``
-    as in ``mmr``. Raises ConfigError for an option out of range.
-    """
-
-    relevance_weight: float = 0.5
-    first_pick: FirstPick = "criterion"
-
-    def __post_init__(self) -> None:
-        share(self.relevance_weight, "relevance_weight")
-        _check_first_pick(self.first_pick)
-
-    def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection:
-        """k of n candidates; ``relevance`` (n,) and ``similarity`` (n, n) as in ``mmr``."""
-        return mmr(
-            relevance,
-            similarity,
-            k,
-            relevance_weight=self.relevance_weight,
-            first_pick=self.first_pick,
-        )
 
 
 def _picked(

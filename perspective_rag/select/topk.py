@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.select.inputs import Selection, places
-from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import as_vector
 
 
@@ -22,12 +19,3 @@ def topk(relevance: ArrayLike, k: int) -> Selection:
     values = as_vector(relevance, "relevance")
     order = np.argsort(-values, kind="stable")[: places(k, values.size)]
     return Selection(tuple(order.tolist()), tuple(values[order].tolist()))
-
-
-@dataclass(frozen=True, slots=True)
-class TopK:
-    """A selector by relevance alone: ``topk``."""
-
-    def select(self, relevance: Vector, similarity: Matrix, k: int) -> Selection:
-        """The k most relevant of n candidates; ``similarity`` is not looked at."""
-        return topk(relevance, k)

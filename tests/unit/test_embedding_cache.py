@@ -162,7 +162,7 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path):
 def test_a_file_that_fails_later_is_logged_and_done_without(tmp_path, caplog):
     cached = CachedEmbedder(HashEmbedder(), tmp_path / "c", "m")
     with sqlite3.connect(tmp_path / "c") as other:
-        other.execute("DROP TABLE embeddings")
+        other.execute("DROP TABLE embedded_texts")
     np.testing.assert_allclose(cached.embed_passages(["one"]), rows_of("one"), atol=1e-6)
     assert "could not be read" in caplog.text
     assert "not kept" in caplog.text

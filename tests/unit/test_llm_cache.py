@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -150,7 +151,7 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path):
 def test_a_reply_that_cannot_be_stored_is_returned_with_a_warning(path):
     CachedLLM(counting(), path).close()
     cached = CachedLLM(counting(), path)
-    cached._file.execute("PRAGMA query_only = ON")
+    cached._kept._file.execute("PRAGMA query_only = ON")
     with pytest.warns(UserWarning, match="not stored"):
         assert cached.complete(PROMPT).text == "reply 1"
 
@@ -158,6 +159,7 @@ def test_a_reply_that_cannot_be_stored_is_returned_with_a_warning(path):
 def test_nothing_but_replies_is_in_the_file(path):
     cached = CachedLLM(counting(), path)
     cached.complete(PROMPT)
-    rows = sqlite3.connect(path).execute("SELECT llm, prompt, reply FROM replies").fetchall()
-    assert [row[:2] for row in rows] == [("scripted", "p")]
-    assert '"reply 1"' in rows[0][2]
+    rows = sqlite3.connect(path).execute("SELECT value FROM llm_replies").fetchall()
+    (kept,) = [json.loads(value) for (value,) in rows]
+    assert (kept["llm"], kept["prompt"], kept["reply"]["text"]) == ("scripted", "p", "reply 1")
+    assert set(kept) == {"llm", "prompt", "reply"}

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.select.inputs import Selector
-from perspective_rag.select.mmr import MMR, mmr, mmr_from_embeddings, scale_relevance
+from perspective_rag.select.mmr import mmr, mmr_from_embeddings, scale_relevance
 from perspective_rag.select.topk import topk
 
 
@@ -180,8 +179,6 @@ def test_embeddings_that_do_not_match_are_refused():
 def test_a_weight_out_of_range_is_refused(weight):
     with pytest.raises(ConfigError, match="relevance_weight"):
         mmr([0.5], [[1.0]], 1, relevance_weight=weight)
-    with pytest.raises(ConfigError, match="relevance_weight"):
-        MMR(relevance_weight=weight)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, None])
@@ -198,14 +195,6 @@ def test_an_unknown_first_pick_suggests_the_right_one():
 def test_no_candidates_give_no_picks():
     assert mmr([], np.zeros((0, 0)), 3, relevance_weight=0.5).indices == ()
     assert mmr_from_embeddings([], np.zeros((0, 4)), 3, relevance_weight=0.5).indices == ()
-
-
-def test_the_selector_is_the_function():
-    relevance, _, similarity = problem(5)
-    selector = MMR(relevance_weight=0.7, first_pick="relevance")
-    assert isinstance(selector, Selector)
-    expected = mmr(relevance, similarity, 6, relevance_weight=0.7, first_pick="relevance")
-    assert selector.select(relevance, similarity, 6) == expected
 
 
 def test_inputs_are_left_as_they_were():

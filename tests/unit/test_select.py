@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.select.coverage_greedy import coverage_greedy
-from perspective_rag.select.inputs import Selector
 from perspective_rag.select.joint_coverage import joint_coverage
-from perspective_rag.select.topk import TopK, topk
+from perspective_rag.select.topk import topk
 
 NAN = float("nan")
 
@@ -44,11 +43,6 @@ def test_topk_refuses_a_k_that_is_no_count(k):
 def test_topk_refuses_what_is_no_list_of_numbers(relevance):
     with pytest.raises(ConfigError, match="relevance"):
         topk(relevance, 1)
-
-
-def test_topk_selector():
-    assert isinstance(TopK(), Selector)
-    assert TopK().select(np.array([0.1, 0.9]), np.eye(2), 1) == topk([0.1, 0.9], 1)
 
 
 # Greedy coverage

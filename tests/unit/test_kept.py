@@ -1,0 +1,45 @@
+"""Values kept in a file, whoever their owner is."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from perspective_rag.kept import KeptValues
+
+
+def test_the_first_value_of_a_key_stays(tmp_path):
+    one, other = (KeptValues(tmp_path / "deep" / "file", "things") for _ in range(2))
+    one.put({b"a": 0.5, b"b": "text"})
+    other.put({b"a": 0.7, b"c": b"bytes"})
+    assert one.get([b"a", b"b", b"c", b"d"]) == {b"a": 0.5, b"b": "text", b"c": b"bytes"}
+
+
+def test_two_tables_of_a_file_know_nothing_of_each_other(tmp_path):
+    KeptValues(tmp_path / "file", "things").put({b"a": 1})
+    assert KeptValues(tmp_path / "file", "others").get([b"a"]) == {}
+
+
+def test_more_keys_than_a_statement_takes(tmp_path):
+    kept = KeptValues(tmp_path / "file", "things")
+    values = {str(i).encode(): i for i in range(2500)}
+    kept.put(values)
+    assert kept.get([*values, b"unknown"]) == values
+    assert kept.get([]) == {}
+
+
+def test_values_are_kept_together_or_not_at_all(tmp_path):
+    kept = KeptValues(tmp_path / "file", "things")
+    with pytest.raises(sqlite3.Error):
+        kept.put({b"a": 1, b"b": None})
+    assert kept.get([b"a", b"b"]) == {}
+
+
+def test_a_file_of_another_kind_is_an_error_and_stays_as_it_is(tmp_path):
+    (tmp_path / "notes").write_text("these are notes, not a database" * 50)
+    with pytest.raises(sqlite3.Error):
+        KeptValues(tmp_path / "notes", "things")
+    with pytest.raises(OSError, match="notes"):
+        KeptValues(tmp_path / "notes" / "below", "things")
+    assert (tmp_path / "notes").read_text().startswith("these are notes")
