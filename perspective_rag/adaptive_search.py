@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from perspective_rag.adaptive import KINDS, Choice, Parts, choose, parts
-from perspective_rag.dedup import passage_key
 from perspective_rag.flow import Call, Flow, degrade
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.request import Request
@@ -58,8 +57,8 @@ def search_turned(
                 "search", f"the search for {text!r} turned to its perspective failed", reply.error
             )
             continue
-        known = {passage_key(hit.passage) for hit in placed[number]}
-        new = [hit for hit in reply.value if passage_key(hit.passage) not in known]
+        known = {request.key(hit.passage) for hit in placed[number]}
+        new = [hit for hit in reply.value if request.key(hit.passage) not in known]
         found = yield from _with_vectors(new, store, embedder)
         placed[number] = [*placed[number], *found]
     for number, parted in turned.items():

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Callable
+from typing import Any
 
+from perspective_rag.errors import ConfigError
 from perspective_rag.types import Passage
+
+DedupKey = str | Callable[[Passage], Any]
+"""A metadata key, or a function: passages for which it gives the same are one passage."""
 
 
 def passage_key(passage: Passage) -> str:
@@ -25,6 +31,28 @@ def passage_key(passage: Passage) -> str:
     # The length keeps ("a", "bc") and ("ab", "c") apart.
     content = f"{len(source)}:{source}{normalised_text(passage.text)}"
     return "sha256:" + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def identity_by(dedup_key: DedupKey | None) -> Callable[[Passage], str]:
+    """The identity of passages as ``dedup_key`` says, or as ``passage_key`` does.
+
+    A passage for which it gives None or nothing but whitespace keeps its ``passage_key``. Raises
+    ConfigError for what is neither a text nor a function.
+    """
+    if dedup_key is None:
+        return passage_key
+    if not callable(dedup_key) and not (isinstance(dedup_key, str) and dedup_key):
+        raise ConfigError(
+            f"dedup_key must be a metadata key or a function of the passage, got {dedup_key!r}"
+        )
+
+    def identity(passage: Passage) -> str:
+        own = dedup_key(passage) if callable(dedup_key) else passage.metadata.get(dedup_key)
+        if own is None or not str(own).strip():
+            return passage_key(passage)
+        return f"dedup_key:{own}"  # not to be taken for the id of another
+
+    return identity
 
 
 def normalised_text(text: str) -> str:

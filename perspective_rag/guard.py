@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perspective_rag.coverage import swap_in, uncovered
-from perspective_rag.dedup import passage_key
 from perspective_rag.flow import Flow, degrade
 from perspective_rag.judging import BATCH, judge_best_first, support_matrix
 from perspective_rag.merge import merge
@@ -54,13 +53,13 @@ def guard(
         budget -= len(queries)
         asked.update(query.text for query in queries)
         request.recorder.queries.extend(queries)
-        known = {passage_key(candidate.passage) for candidate in pool}
+        known = {request.key(candidate.passage) for candidate in pool}
         try:
             rankings = yield from search_all(request, store, embedder, extraction, queries)
         except Exception as error:
             yield from degrade("guard", f"searching again failed: {error!r}", error)
             break
-        new = [c for c in merge(rankings) if passage_key(c.passage) not in known]
+        new = [c for c in merge(rankings, key=request.key) if request.key(c.passage) not in known]
         judged = yield from judge_best_first(
             judge,
             perspectives,

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from perspective_rag.dedup import passage_key
 from perspective_rag.fusion import reciprocal_rank_fusion, round_robin
 from perspective_rag.search import Ranking
-from perspective_rag.types import Candidate, Hit
+from perspective_rag.types import Candidate, Hit, Passage
 
 # A perspective's own words also find what merely repeats them: the question counts twice.
 QUESTION_WEIGHT = 2.0
 
 
-def merge(rankings: Sequence[Ranking], *, fusion: str = "rrf") -> list[Candidate]:
+def merge(
+    rankings: Sequence[Ranking],
+    *,
+    fusion: str = "rrf",
+    key: Callable[[Passage], str] = passage_key,
+) -> list[Candidate]:
     """One candidate for each passage, best first.
 
     ``fusion`` is "rrf" (score: sum of weight / (60 + rank), the question's weight being
     ``QUESTION_WEIGHT`` and any other query's 1) or "round-robin" (BERDS section 6; score: 1 /
-    position). Passages are the same when ``passage_key`` says so; the first hit's text is kept, and
-    every query that found it.
+    position). Passages are the same when ``key`` says so; the first hit's text is kept, and every
+    query that found it.
     """
-    keys = [[passage_key(hit.passage) for hit in ranking.hits] for ranking in rankings]
+    keys = [[key(hit.passage) for hit in ranking.hits] for ranking in rankings]
     if fusion == "round-robin":
-        fused = {key: 1.0 / position for position, key in enumerate(round_robin(keys), start=1)}
+        fused = {name: 1.0 / position for position, name in enumerate(round_robin(keys), start=1)}
     else:
         weights = [QUESTION_WEIGHT if r.query.perspective is None else 1.0 for r in rankings]
         fused = reciprocal_rank_fusion(keys, weights=weights)
@@ -32,22 +37,22 @@ def merge(rankings: Sequence[Ranking], *, fusion: str = "rrf") -> list[Candidate
     found_by: dict[str, dict[str, None]] = {}
     for ranking, names in zip(rankings, keys, strict=True):
         label = f"search:{ranking.query.perspective or 'question'}"
-        for key, hit in zip(names, ranking.hits, strict=True):
-            first = hits.setdefault(key, hit)
-            if first.embedding is None and hit.embedding is not None:
-                hits[key] = Hit(first.passage, first.score, hit.embedding)
-            own = scores.setdefault(key, {})
+        for name, hit in zip(names, ranking.hits, strict=True):
+            first = hits.setdefault(name, hit)
+            same_text = first.passage.text == hit.passage.text
+            if first.embedding is None and hit.embedding is not None and same_text:
+                hits[name] = Hit(first.passage, first.score, hit.embedding)
+            own = scores.setdefault(name, {})
             if hit.score is not None:
                 own[label] = max(hit.score, own.get(label, hit.score))
-            found_by.setdefault(key, {})[ranking.query.text] = None
-    order = sorted(fused, key=lambda key: -fused[key])
+            found_by.setdefault(name, {})[ranking.query.text] = None
     return [
         Candidate(
-            passage=hits[key].passage,
-            score=fused[key],
-            scores={**scores[key], "fused": fused[key]},
-            found_by=tuple(found_by[key]),
-            embedding=hits[key].embedding,
+            passage=hits[name].passage,
+            score=score,
+            scores={**scores[name], "fused": score},
+            found_by=tuple(found_by[name]),
+            embedding=hits[name].embedding,
         )
-        for key in order
+        for name, score in sorted(fused.items(), key=lambda item: -item[1])
     ]

@@ -12,9 +12,11 @@ from typing import Any
 from perspective_rag.adaptive_search import search_turned
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.coverage import coverage_of
+from perspective_rag.dedup import DedupKey, identity_by
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 from perspective_rag.expand.statements import StatementExpander, unique_queries
 from perspective_rag.extract.rules import RuleExtractor, as_perspectives
+from perspective_rag.extract.skip import SkipIf, check_skip_if, skips
 from perspective_rag.flow import Flow, arun, degrade, run
 from perspective_rag.gate import Gate
 from perspective_rag.guard import guard
@@ -47,6 +49,10 @@ class PerspectivePipeline:
     Perspectives come from ``extractor`` (rules by default) unless a call gives them; ``expander``
     turns them into queries; ``answerer`` puts a result into sentences (default: the passages' own).
 
+    ``skip_if(question)``: where it is true, the question is searched as it is, without perspectives
+    and judge. ``dedup_key``: a metadata key, or a function of a passage; passages for which it
+    gives the same are one (default: ``passage_key``).
+
     Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a
     request: one instance serves any number of threads and event loops, whose calls to models and
     stores all pass its ``gate`` (default: 32 of each stage at a time).
@@ -62,6 +68,8 @@ class PerspectivePipeline:
         expander: Expander | None = None,
         answerer: Answerer | None = None,
         gate: Gate | None = None,
+        skip_if: SkipIf | None = None,
+        dedup_key: DedupKey | None = None,
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
@@ -72,6 +80,9 @@ class PerspectivePipeline:
         self.expander = expander or StatementExpander()
         self.answerer = answerer or ExtractiveAnswerer(judge)
         self.gate = gate or Gate()
+        check_skip_if(skip_if)
+        self.skip_if = skip_if
+        self.identity = identity_by(dedup_key)
         self.options = (options or PipelineOptions()).override(**changes)
         self._check(self.options)
 
@@ -142,12 +153,18 @@ class PerspectivePipeline:
         threshold = options.min_support
         if threshold is None:
             threshold = self.judge.threshold if self.judge is not None else 0.5
-        return Request(" ".join(question.split()), options, filter, threshold, self.gate)
+        text = " ".join(question.split())
+        return Request(text, options, filter, threshold, self.gate, self.identity)
 
     def extract(
         self, request: Request, given: Sequence[Perspective | str] | None = None
     ) -> Flow[Extraction]:
-        """Step 1: the perspectives of the question, as given or as the extractor finds them."""
+        """Step 1: the perspectives of the question, as given or as the extractor finds them; none
+        where ``skip_if`` is true.
+        """
+        skipped = yield from skips(request, self.skip_if)
+        if skipped:
+            return Extraction(request.question)
         if given is not None:
             return Extraction(request.question, as_perspectives(given))
         try:
@@ -178,7 +195,7 @@ class PerspectivePipeline:
         rankings = yield from search_all(request, self.store, self.embedder, extraction, queries)
         rankings = yield from rescore(request, self.store, self.embedder, rankings)
         rankings = yield from search_turned(request, self.store, self.embedder, rankings)
-        return merge(rankings, fusion=request.options.fusion)
+        return merge(rankings, fusion=request.options.fusion, key=request.key)
 
     def order(
         self, request: Request, extraction: Extraction, candidates: list[Candidate]

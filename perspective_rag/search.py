@@ -137,7 +137,7 @@ def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> li
     ``rows`` has shape (n, d), in the order of the passages; a passage whose row is not finite gets
     neither.
     """
-    known = np.isfinite(rows).all(axis=1)
+    known = np.asarray(np.isfinite(rows).all(axis=1))
     scores = np.full(len(rows), np.nan)
     if known.any():
         scores[known] = cosine(rows[known], np.asarray(vector)[None, :])[:, 0]

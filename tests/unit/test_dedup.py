@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from perspective_rag.dedup import normalised_text, passage_key
+from perspective_rag.dedup import identity_by, normalised_text, passage_key
+from perspective_rag.errors import ConfigError
 from perspective_rag.types import Passage
 
 
@@ -85,3 +86,21 @@ def test_normalised_text_is_its_own_normal_form():
     for text in ("ŉ İstanbul ﬁ", " A\u3000b ", "\u0345\u0300x", "ẞ"):
         once = normalised_text(text)
         assert normalised_text(once) == once
+
+
+@pytest.mark.parametrize("given", ["url", lambda passage: passage.metadata.get("url")])
+def test_a_key_of_ones_own_takes_the_place_of_the_id(given):
+    identity = identity_by(given)
+    one, other = Passage("1", "a", {"url": "x"}), Passage("2", "b", {"url": "x"})
+    assert identity(one) == identity(other)
+    assert identity(one) != identity(Passage("1", "a", {"url": "y"}))
+    assert identity(one) != identity(Passage("x", "a"))  # a url is no id
+    for blank in ({}, {"url": None}, {"url": " "}):
+        assert identity(Passage("3", "c", blank)) == "3"
+    assert identity_by(None) is passage_key
+
+
+@pytest.mark.parametrize("given", ["", 7, ["url"]])
+def test_what_is_no_key_is_refused(given):
+    with pytest.raises(ConfigError, match="dedup_key"):
+        identity_by(given)

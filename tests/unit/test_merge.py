@@ -101,3 +101,16 @@ def test_passages_without_ids_are_told_apart_by_source_and_text():
 def test_nothing_found_gives_nothing():
     assert merge([]) == []
     assert merge([ranking("q")]) == []
+
+
+def test_passages_that_share_a_key_are_one_and_keep_their_own_vectors():
+    row = np.ones(3)
+    first = Hit(Passage("1", "one", {"url": "x"}), 0.2)
+    second = Hit(Passage("2", "two", {"url": "x"}), 0.9, row)
+    rankings = [Ranking(Query("Q"), [first]), Ranking(Query("S", "s"), [second])]
+    (only,) = merge(rankings, key=lambda passage: passage.metadata["url"])
+    assert only.passage.id == "1"
+    assert only.found_by == ("Q", "S")
+    assert only.embedding is None  # the vector is another text's
+    assert only.score == pytest.approx(2 / 61 + 1 / 61)
+    assert len(merge(rankings)) == 2

@@ -425,3 +425,80 @@ def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched
     assert result.coverage.complete
     assert len(asked) == 3
     assert result.trace.counts["judged_pairs"] <= 2 * 16
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("options", [{}, {"projection": "pap", "relevance_weight": 0.5}])
+def test_a_question_to_be_skipped_is_searched_as_it_is(way, options):
+    one = pipeline(skip_if=lambda question: "thanks" in question, **options)
+
+    def ask(question, **changes):
+        if way == "sync":
+            return one.retrieve(question, **changes)
+        return asyncio.run(one.aretrieve(question, **changes))
+
+    asked = "Should I say thanks for the breeding?"
+    skipped = ask(asked, perspectives=["Zoos are cruel"], coverage="require")
+    assert [query.text for query in skipped.trace.queries] == [asked]
+    assert skipped.trace.calls["search"] == skipped.trace.calls["skip"] == 1
+    assert skipped.perspectives == ()
+    assert skipped.coverage is None
+    assert one.judge.judged == []
+    assert skipped.trace.decisions == ({"stage": "skip", "query": asked},)
+    assert skipped.trace.degradations == ()
+    assert len(skipped.candidates) == 3
+    other = ask(QUESTION)
+    assert other.coverage.complete
+    assert other.trace.decisions == ()
+
+
+def test_a_skip_that_fails_leaves_nothing_out():
+    def broken(question):
+        raise KeyError(question)
+
+    result = pipeline(skip_if=broken).retrieve(QUESTION)
+    assert result.coverage.complete
+    assert [d.stage for d in result.trace.degradations] == ["skip"]
+    with pytest.raises(PerspectiveRAGError, match="skip_if failed"):
+        pipeline(skip_if=broken, strict=True).retrieve(QUESTION)
+
+
+def test_what_could_never_say_no_is_refused():
+    async def later(question):
+        return False
+
+    with pytest.raises(ConfigError, match="plain function"):
+        pipeline(skip_if=later)
+    with pytest.raises(ConfigError, match="function of the question"):
+        pipeline(skip_if="thanks")
+
+
+def test_passages_that_share_a_key_take_one_place():
+    passages = [Passage(p.id, p.text, {"page": p.id if p.id in "ef" else "one"}) for p in PASSAGES]
+    for key in ("page", lambda passage: passage.metadata["page"]):
+        # Nothing is covered, so that what the guard finds goes by the same key.
+        result = pipeline(
+            MemoryStore(passages, HashEmbedder()), judge=TableJudge({}), dedup_key=key
+        ).retrieve(QUESTION, projection="adaptive")
+        assert result.trace.calls["search"] > 3
+        pages = [passage.metadata["page"] for passage in result.passages]
+        assert sorted(pages) == ["e", "f", "one"]
+
+
+def test_a_key_that_fails_is_recorded_once_and_the_ids_stand_in():
+    result = pipeline(dedup_key=lambda passage: passage.metadata["title"]).retrieve(QUESTION)
+    assert result.coverage.complete
+    (degraded,) = result.trace.degradations
+    assert degraded.stage == "merge"
+    assert isinstance(degraded.error, KeyError)
+    with pytest.raises(PerspectiveRAGError, match="dedup_key failed"):
+        pipeline(dedup_key=lambda passage: 1 / 0, strict=True).retrieve(QUESTION)
+
+
+def test_with_one_query_the_sides_are_searched_only_where_they_are_missing():
+    store = MemoryStore(PASSAGES, HashEmbedder())
+    covered = pipeline(store, judge=TableJudge(default=0.9)).retrieve(QUESTION, max_queries=1)
+    assert covered.coverage.complete
+    assert covered.trace.calls["search"] == 1
+    missing = pipeline(store, judge=TableJudge({})).retrieve(QUESTION, max_queries=1)
+    assert missing.trace.calls["search"] == 1 + 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.callbacks import Callbacks
@@ -18,7 +18,12 @@ from langchain_perspective_rag.arguments import (
     judge_of,
     split_options,
 )
-from langchain_perspective_rag.documents import documents_of, passage_of
+from langchain_perspective_rag.documents import (
+    DedupKey,
+    documents_of,
+    passage_dedup_key,
+    passage_of,
+)
 from langchain_perspective_rag.tracing import TracedJudge, children_of
 from perspective_rag import Gate, Hit, Perspective, PerspectivePipeline, PipelineOptions
 from perspective_rag.protocols import Extractor
@@ -47,6 +52,10 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     """A chat model or LLM that writes the perspectives; rules take over when it fails."""
     perspectives: Sequence[Perspective | str] | None = None
     """The sides of every question, where they are known beforehand."""
+    skip_if: Callable[[str], Any] | None = None
+    """True of a question for which the first k are kept, without perspectives and judge."""
+    dedup_key: DedupKey | None = None
+    """A metadata key, or a function of a document; those that share it are one document."""
     k: int = 5
     """Documents kept."""
     gate: Gate = Field(default_factory=Gate, repr=False)
@@ -89,6 +98,8 @@ class PerspectiveCompressor(BaseDocumentCompressor):
             embedder=embedder_of(self.embeddings),
             judge=None if judge is None else TracedJudge(judge),
             extractor=extractor_of(self.extractor, self.llm),
+            skip_if=self.skip_if,
+            dedup_key=passage_dedup_key(self.dedup_key),
             gate=self.gate,
             # The question alone finds all that there is, and searching again would find no more.
             options=self.options.override(

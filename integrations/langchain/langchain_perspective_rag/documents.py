@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from langchain_core.documents import Document
 
@@ -10,6 +11,9 @@ from perspective_rag import Candidate, Passage, RetrievalResult, passage_key
 
 SCORE_KEY = "relevance_score"
 REPORT_KEY = "perspective_rag"
+
+DedupKey = str | Callable[[Document], Any]
+"""A metadata key, or a function: documents for which it gives the same are one document."""
 
 
 def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
@@ -23,6 +27,23 @@ def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
     text, metadata = document.page_content, document.metadata
     name = str(given) if given is not None else passage_key(Passage("", text, metadata))
     return Passage(name, text, metadata, source=document)
+
+
+def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
+    """``dedup_key`` for passages, of which a function gets the document."""
+    if given is None or isinstance(given, str):
+        return given
+    return lambda passage: given(passage.source)
+
+
+def report_of(result: RetrievalResult) -> dict[str, Any]:
+    """The result as JSON-ready values, without the texts, which the trace shows already."""
+    report = result.to_dict()
+    report["candidates"] = [
+        {"id": each["id"], "score": each["score"], "support": each["support"]}
+        for each in report["candidates"]
+    ]
+    return report
 
 
 def documents_of(result: RetrievalResult) -> list[Document]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -31,7 +31,12 @@ from langchain_perspective_rag.arguments import (
     judge_of,
     split_options,
 )
-from langchain_perspective_rag.documents import documents_of
+from langchain_perspective_rag.documents import (
+    DedupKey,
+    documents_of,
+    passage_dedup_key,
+    report_of,
+)
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
 from langchain_perspective_rag.tracing import TracedJudge, children_of
@@ -90,6 +95,10 @@ class PerspectiveRetriever(BaseRetriever):
     """A chat model or LLM that writes the perspectives; rules take over when it fails."""
     perspectives: Sequence[Perspective | str] | None = None
     """The sides of every question, where they are known beforehand."""
+    skip_if: Callable[[str], Any] | None = None
+    """True of a question that is searched as it is, without perspectives and judge."""
+    dedup_key: DedupKey | None = None
+    """A metadata key, or a function of a document; those that share it are one document."""
     filter: Any = None
     """The store's own filter, handed on with every search."""
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -152,6 +161,8 @@ class PerspectiveRetriever(BaseRetriever):
             judge=None if judge is None else TracedJudge(judge),
             extractor=extractor_of(self.extractor, self.llm),
             expander=self.expander,
+            skip_if=self.skip_if,
+            dedup_key=passage_dedup_key(self.dedup_key),
             gate=self.gate,
             options=options,
         )
@@ -214,7 +225,7 @@ class PerspectiveRetriever(BaseRetriever):
         with children_of(run_manager.get_child()):
             result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
         config = RunnableConfig(callbacks=run_manager.get_child())
-        dispatch_custom_event(EVENT, _report(result), config=config)
+        dispatch_custom_event(EVENT, report_of(result), config=config)
         return documents_of(result)
 
     async def _aget_relevant_documents(
@@ -235,7 +246,7 @@ class PerspectiveRetriever(BaseRetriever):
                 query, perspectives=perspectives, filter=filter, **options
             )
         config = RunnableConfig(callbacks=run_manager.get_child())
-        await adispatch_custom_event(EVENT, _report(result), config=config)
+        await adispatch_custom_event(EVENT, report_of(result), config=config)
         return documents_of(result)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -303,13 +314,3 @@ class PerspectiveRetriever(BaseRetriever):
 
 def _named(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _report(result: RetrievalResult) -> dict[str, Any]:
-    """The result as JSON-ready values, without the texts, which the trace shows already."""
-    report = result.to_dict()
-    report["candidates"] = [
-        {"id": each["id"], "score": each["score"], "support": each["support"]}
-        for each in report["candidates"]
-    ]
-    return report

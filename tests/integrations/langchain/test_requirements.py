@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_perspective_rag import PerspectiveRetriever
+from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
 from perspective_rag import (
     CapabilityError,
     ConfigError,
@@ -19,18 +19,29 @@ from perspective_rag import (
 from perspective_rag.testing import HashEmbedder, TableJudge
 
 
-def test_r01_r3_every_document_carries_its_scores(store, judge, debate):
+def test_r01_every_document_carries_its_scores(store, judge, debate):
     documents = PerspectiveRetriever.wrap(store, judge=judge, k=4).invoke(debate.question)
     assert len(documents) == 4
     for document in documents:
         report = document.metadata["perspective_rag"]
-        assert isinstance(document.metadata["relevance_score"], float)
         assert {"fused", "selected"} <= set(report["scores"])
         assert all(isinstance(score, float) for score in report["scores"].values())
         assert report["found_by"]
         assert report["supports"] == [p for p, value in report["support"].items() if value >= 0.5]
     supported = {side for d in documents for side in d.metadata["perspective_rag"]["supports"]}
     assert supported == {"support", "oppose"}
+
+
+def test_r03_the_final_score_is_where_tracing_looks_for_it(store, documents, judge, debate):
+    chosen = PerspectiveCompressor(judge=judge, k=4).compress_documents(documents, debate.question)
+    for found in (
+        PerspectiveRetriever.wrap(store, judge=judge, k=4).invoke(debate.question),
+        chosen,
+    ):
+        scores = [document.metadata["relevance_score"] for document in found]
+        assert scores == sorted(scores, reverse=True)
+        assert scores == [d.metadata["perspective_rag"]["scores"]["selected"] for d in found]
+        assert {type(score) for score in scores} == {float}
 
 
 def test_r02_scores_of_a_store_are_cosines_or_absent(store, embeddings, debate):

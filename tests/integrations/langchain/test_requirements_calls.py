@@ -173,6 +173,22 @@ def test_r20_metadata_is_never_hashed_and_one_passage_comes_once(judge, debate):
     assert scores["scores"]["fused"] == alone.metadata["perspective_rag"]["scores"]["fused"]
 
 
+@pytest.mark.parametrize("key", ["page", lambda document: document.metadata["page"]])
+def test_r20_a_key_of_ones_own_decides_what_is_one_document(judge, debate, key):
+    given = [
+        Document(page_content=text, metadata={"page": number // 2})
+        for number, text in enumerate(debate.texts.values())
+    ]
+    retriever = PerspectiveRetriever.wrap(
+        FixedRetriever(documents=given), judge=judge, k=9, dedup_key=key
+    )
+    pages = [document.metadata["page"] for document in retriever.invoke(debate.question)]
+    assert sorted(pages) == [0, 1, 2, 3, 4]
+    compressor = PerspectiveCompressor(judge=judge, k=9, dedup_key=key)
+    kept = compressor.compress_documents(given, debate.question)
+    assert sorted(document.metadata["page"] for document in kept) == [0, 1, 2, 3, 4]
+
+
 def test_r21_the_same_text_from_two_sources_can_be_cited_twice(judge, debate):
     given = [
         Document(page_content="zoos should be closed", metadata={"source": source})
@@ -238,6 +254,40 @@ def test_r25_queries_and_judgements_keep_within_their_budgets(store, judge, deba
 def test_r26_the_same_question_gives_the_same_documents(store, judge, debate):
     retriever = PerspectiveRetriever.wrap(store, judge=judge, lambda_mult=0.5)
     assert retriever.invoke(debate.question) == retriever.invoke(debate.question)
+
+
+async def test_r27_a_question_that_needs_no_sides_is_left_alone(store, judge, debate):
+    def small_talk(question):
+        return question.startswith("Thanks")
+
+    retriever = PerspectiveRetriever.wrap(store, judge=judge, k=3, skip_if=small_talk)
+    told = "Thanks, and should zoos be closed?"
+    plain = [document.page_content for document in store.similarity_search(told, k=3)]
+    store.calls.clear()
+    found = retriever.invoke(told)
+    assert [document.page_content for document in found] == plain
+    assert [document.page_content for document in await retriever.ainvoke(told)] == plain
+    assert len(store.calls) == 2, "one search a question"
+    assert judge.judged == []
+    assert len(retriever.retrieve(debate.question).trace.queries) == 3
+    judge.judged.clear()
+    compressor = PerspectiveCompressor(judge=judge, k=3, skip_if=small_talk)
+    assert compressor.compress_documents(found, told)[0].page_content == plain[0]
+    assert judge.judged == []
+
+
+def test_r27_sides_are_searched_only_where_the_first_search_misses_them(documents, judge, debate):
+    def searches(found):
+        source = RunnableLambda(lambda text: found)
+        return PerspectiveRetriever.wrap(source, judge=judge, max_queries=1).retrieve(
+            debate.question
+        )
+
+    both = searches(documents)
+    assert both.coverage.complete
+    assert both.trace.calls["search"] == 1
+    one_side = searches([d for d in documents if d.metadata["key"].startswith("for")])
+    assert one_side.trace.calls["search"] > 1
 
 
 def test_r29_one_failing_search_is_reported_and_the_others_count(documents, judge, debate):

@@ -82,6 +82,15 @@ def test_r2_scores_that_grow_with_distance_do_not_turn_the_order_round(zoo):
     )
 
 
+def test_r3_the_final_score_is_where_tracing_looks_for_it(zoo, events):
+    nodes = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3).retrieve(zoo.question)
+    end = [event for event in events.seen if event.class_name() == "RetrievalEndEvent"][-1]
+    assert [item.get_score(raise_error=True) for item in end.nodes] == [n.score for n in nodes]
+    assert [item.score for item in nodes] == [
+        item.node.metadata[METADATA_KEY]["scores"]["selected"] for item in nodes
+    ]
+
+
 # R4, R5: names and directions
 
 
@@ -588,7 +597,7 @@ def test_r18_the_question_is_searched_and_a_judge_that_fails_has_said_nothing(zo
     source = zoo.WordRetriever(zoo.nodes())
     judge = zoo.judge(failing=frozenset(zoo.texts))
     report = PerspectiveRetriever(source, judge=judge, k=3).report(zoo.question)
-    assert source.bundles[0].query_str == zoo.question
+    assert zoo.question in {bundle.query_str for bundle in source.bundles}
     assert np.isnan(report.coverage.support).all()
     assert report.coverage.missing == ()
     assert [p.id for p in report.coverage.unjudged] == ["support", "oppose"]
@@ -624,13 +633,20 @@ def test_r20_a_node_is_known_by_its_id_whatever_its_metadata_holds(zoo):
     assert sorted(found) == sorted(zoo.texts)
 
 
+@pytest.mark.parametrize("key", ["shelf", lambda node: node.metadata["shelf"]])
+def test_r20_a_key_of_ones_own_decides_what_is_one_node(zoo, key):
+    retriever = PerspectiveRetriever(zoo.index(), judge=None, k=50, dedup_key=key)
+    shelves = [item.node.metadata["shelf"] for item in retriever.retrieve(zoo.question)]
+    assert sorted(shelves) == ["even", "odd"]
+
+
 def test_r21_the_same_text_from_two_sources_stays_two_nodes(zoo):
     nodes = [*zoo.nodes(), TextNode(id_="copy", text=zoo.texts["a"], metadata={"title": "other"})]
     report = PerspectiveRetriever(zoo.WordRetriever(nodes), judge=None, k=50).report(zoo.question)
     assert {"a", "copy"} <= {passage.id for passage in report.passages}
 
 
-# R22, R24, R25, R26: fusion, calls, bounds, repeatability
+# R22, R24 to R27: fusion, calls, bounds, repeatability, questions left alone
 
 
 def test_r22_a_node_that_a_search_did_not_find_earns_nothing_there(zoo):
@@ -675,6 +691,32 @@ def test_r25_stages_are_bounded_and_what_is_off_is_not_called(zoo):
     report = retriever.report(zoo.question, coverage="off", perspectives=[])
     assert report.trace.calls == {"embed": 1, "search": 1}
     assert judge.judged == []
+
+
+async def test_r27_a_question_that_needs_no_sides_is_left_alone(zoo):
+    def small_talk(question):
+        return question.startswith("Thanks")
+
+    judge, index = zoo.judge(), zoo.index()
+    retriever = PerspectiveRetriever(index, judge=judge, k=3, skip_if=small_talk)
+    told = "Thanks, should zoos be closed?"
+    plain = index.as_retriever(similarity_top_k=3).retrieve(told)
+    assert ids(retriever.retrieve(told)) == ids(await retriever.aretrieve(told)) == ids(plain)
+    assert retriever.report(told).trace.calls["search"] == 1
+    chooser = PerspectivePostprocessor(judge=judge, k=2, skip_if=small_talk)
+    assert ids(chooser.postprocess_nodes(plain, query_str=told)) == ids(plain)[:2]
+    assert judge.judged == []
+    assert retriever.report(zoo.question).coverage.complete
+    assert judge.judged
+
+
+def test_r27_sides_are_searched_only_where_the_first_search_misses_them(zoo):
+    both = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), max_queries=1)
+    assert both.report(zoo.question).coverage.complete
+    assert both.report(zoo.question).trace.calls["search"] == 1
+    one_side = zoo.index(nodes=[node for node in zoo.nodes() if node.node_id != "e"])
+    report = PerspectiveRetriever(one_side, judge=zoo.judge(), max_queries=1).report(zoo.question)
+    assert report.trace.calls["search"] > 1
 
 
 def test_r26_a_cached_model_is_asked_once_and_answers_alike(zoo, tmp_path):

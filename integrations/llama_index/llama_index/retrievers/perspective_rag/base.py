@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
-from llama_index.retrievers.perspective_rag.nodes import nodes_of
+from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, passage_dedup_key
 from llama_index.retrievers.perspective_rag.parts import (
     JudgeChoice,
     bundle_of,
@@ -30,7 +30,9 @@ from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Expander, Extractor
 from perspective_rag.types import Perspective, RetrievalResult
 
-_PARAMETERS = tuple("embed_model expander extractor filters gate judge llm perspectives".split())
+_PARAMETERS = tuple(
+    "dedup_key embed_model expander extractor filters gate judge llm perspectives skip_if".split()
+)
 
 
 class PerspectiveRetriever(BaseRetriever):
@@ -44,6 +46,10 @@ class PerspectiveRetriever(BaseRetriever):
     ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
     ``llm`` names the perspectives of a question, with rules to fall back on; without it the rules
     do, or ``extractor``. ``perspectives`` names them once for all questions.
+    ``skip_if(question)``: where it is true, a follow-up such as "thanks" perhaps, the question is
+    searched as it is, without perspectives and judge.
+    ``dedup_key``: a metadata key, or a function of a node; nodes for which it gives the same are
+    one. By default a node is known by its id.
     ``gate`` limits the calls of all requests together; by default each retriever has its own.
 
     ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also
@@ -65,6 +71,8 @@ class PerspectiveRetriever(BaseRetriever):
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
         expander: Expander | None = None,
+        skip_if: Callable[[str], Any] | None = None,
+        dedup_key: DedupKey | None = None,
         takes_vector: bool | None = None,
         callback_manager: CallbackManager | None = None,
         gate: Gate | None = None,
@@ -86,6 +94,8 @@ class PerspectiveRetriever(BaseRetriever):
         self._extractor = extractor_of(extractor, llm)
         self._expander = expander
         self._perspectives = perspectives
+        self._skip_if = skip_if
+        self._dedup_key = passage_dedup_key(dedup_key)
         self._gate = gate or Gate()
         _ = self.pipeline  # what these parts can never do is said now
         super().__init__(callback_manager or self._store.plain.callback_manager)
@@ -159,6 +169,8 @@ class PerspectiveRetriever(BaseRetriever):
             judge=self._judge,
             extractor=self._extractor,
             expander=self._expander,
+            skip_if=self._skip_if,
+            dedup_key=self._dedup_key,
             gate=self._gate,
             options=options,
         )

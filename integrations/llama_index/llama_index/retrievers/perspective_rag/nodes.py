@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
@@ -11,6 +12,17 @@ from perspective_rag.types import Candidate, Passage, RetrievalResult
 
 METADATA_KEY = "perspective_rag"
 """Where a returned node's metadata holds its scores, its support and the queries that found it."""
+
+
+DedupKey = str | Callable[[BaseNode], Any]
+"""A metadata key, or a function: nodes for which it gives the same are one node."""
+
+
+def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
+    """``dedup_key`` for passages, of which a function gets the node."""
+    if given is None or isinstance(given, str):
+        return given
+    return lambda passage: given(passage.source)
 
 
 def passage_of(node: BaseNode) -> Passage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llama_index.core.instrumentation as instrument
@@ -34,7 +34,7 @@ from perspective_rag.types import Candidate, Hit, Perspective, RetrievalResult, 
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
 
-_PARAMETERS = ("embed_model", "extractor", "gate", "judge", "llm", "perspectives")
+_PARAMETERS = ("embed_model", "extractor", "gate", "judge", "llm", "perspectives", "skip_if")
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
@@ -51,6 +51,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     _extractor: Extractor | None = PrivateAttr()
     _embed_model: BaseEmbedding | None = PrivateAttr()
     _perspectives: Sequence[Perspective | str] | None = PrivateAttr()
+    _skip_if: Callable[[str], Any] | None = PrivateAttr()
     _gate: Gate = PrivateAttr()
     _options: PipelineOptions = PrivateAttr()
 
@@ -62,6 +63,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         embed_model: BaseEmbedding | None = None,
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
+        skip_if: Callable[[str], Any] | None = None,
         callback_manager: CallbackManager | None = None,
         gate: Gate | None = None,
         options: PipelineOptions | None = None,
@@ -73,6 +75,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model
         self._perspectives = perspectives
+        self._skip_if = skip_if
         self._gate = gate or Gate()
         self._pipeline(QueryBundle(""))  # what these parts can never do is said now
 
@@ -150,6 +153,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
             judge=self._judge,
             extractor=self._extractor,
+            skip_if=self._skip_if,
             gate=self._gate,
             options=self._options,
         )

@@ -14,7 +14,7 @@ from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever, VectorIndexRetriever
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import FilterCondition, MetadataFilters
-from llama_index.core.vector_stores.types import BasePydanticVectorStore
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQueryMode
 
 from llama_index.retrievers.perspective_rag.adapters import StoreAdapter, adapter_of
 from llama_index.retrievers.perspective_rag.nodes import passage_of
@@ -24,6 +24,8 @@ from perspective_rag.search import scored_hits
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.vectors import cosine
+
+_BY_WORDS = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 
 
 class LlamaIndexStore:
@@ -209,4 +211,7 @@ def _vectors_behind(retriever: BaseRetriever) -> Any:
 
 
 def _takes_vector(retriever: BaseRetriever) -> bool:
-    return isinstance(retriever, VectorIndexRetriever) and retriever._needs_embedding()
+    if not isinstance(retriever, VectorIndexRetriever):
+        return False
+    by_words = retriever._vector_store_query_mode in _BY_WORDS
+    return bool(retriever._vector_store.is_embedding_query) and not by_words
