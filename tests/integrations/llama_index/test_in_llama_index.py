@@ -1,13 +1,23 @@
-"""Inside what LlamaIndex users build: query engines, fusion, routers, instrumentation spans."""
+"""Inside what LlamaIndex users build: query and chat engines, fusion, workflows, instrumentation."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+
 import pytest
-from llama_index.core.llms import MockLLM
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+)
+from llama_index.core.llms import ChatMessage, MockLLM
+from llama_index.core.memory import Memory
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.workflow import Event, StartEvent, StopEvent, Workflow, step
 
 from llama_index.retrievers.perspective_rag import (
     METADATA_KEY,
@@ -46,6 +56,113 @@ async def test_a_query_engine_with_the_postprocessor(zoo, synthesizer):
     for response in (engine.query(zoo.question), await engine.aquery(zoo.question)):
         assert len(response.source_nodes) == 3
         assert "e" in ids(response.source_nodes)
+
+
+# Chat engines. MockLLM repeats what it is told, so that an answer shows what the model was shown.
+
+
+def memory():
+    return Memory.from_defaults(token_limit=4000, tokenizer_fn=str.split)
+
+
+@pytest.mark.parametrize("engine", [ContextChatEngine, CondensePlusContextChatEngine])
+@pytest.mark.parametrize("as_postprocessor", [False, True])
+async def test_a_chat_engine_shows_the_model_both_sides(zoo, engine, as_postprocessor):
+    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3)
+    postprocessors = []
+    if as_postprocessor:
+        retriever = zoo.index().as_retriever(similarity_top_k=6)
+        postprocessors = [PerspectivePostprocessor(judge=zoo.judge(), k=3)]
+
+    def chat():
+        return engine.from_defaults(
+            retriever, llm=MockLLM(), memory=memory(), node_postprocessors=postprocessors
+        )
+
+    streamed, awaited = chat().stream_chat(zoo.question), await chat().astream_chat(zoo.question)
+    answers = [
+        chat().chat(zoo.question),
+        await chat().achat(zoo.question),
+        (streamed, "".join(streamed.response_gen)),
+        (awaited, "".join([token async for token in awaited.async_response_gen()])),
+    ]
+    for answer in answers:
+        response, text = answer if isinstance(answer, tuple) else (answer, str(answer))
+        assert len(response.source_nodes) == 3
+        assert "e" in ids(response.source_nodes)
+        assert zoo.texts["e"] in text
+        assert METADATA_KEY not in text
+
+
+async def test_a_chat_engine_that_asks_a_query_engine(zoo, synthesizer):
+    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3)
+    query_engine = RetrieverQueryEngine(retriever, response_synthesizer=synthesizer)
+
+    class Condensing(MockLLM):
+        def complete(self, prompt, formatted=False, **kwargs):
+            response = super().complete(prompt, formatted=formatted)
+            response.text = zoo.question
+            return response
+
+    def chat():
+        history = [ChatMessage(role="user", content="Tell me of zoos.")]
+        return CondenseQuestionChatEngine.from_defaults(
+            query_engine, llm=Condensing(), memory=memory(), chat_history=history
+        )
+
+    for response in (chat().chat("Close them?"), await chat().achat("Close them?")):
+        assert "e" in ids(response.source_nodes)
+        assert zoo.texts["e"] in str(response)
+
+
+async def test_a_follow_up_that_asks_nothing_is_left_alone(zoo):
+    judge = zoo.judge()
+    retriever = PerspectiveRetriever(
+        zoo.index(), judge=judge, k=3, skip_if=lambda text: text.startswith("Thank")
+    )
+    chat = CondensePlusContextChatEngine.from_defaults(
+        retriever, llm=MockLLM(), memory=memory(), skip_condense=True
+    )
+    assert "e" in ids(chat.chat(zoo.question).source_nodes)
+    judged = len(judge.judged)
+    assert judged
+    for response in (chat.chat("Thanks, zoos it is."), await chat.achat("Thank you for zoos.")):
+        assert len(response.source_nodes) == 3
+    assert len(judge.judged) == judged
+
+
+# Workflows
+
+
+class Found(Event):
+    nodes: list[NodeWithScore]
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_in_a_workflow_many_at_a_time(zoo, way):
+    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3)
+    synthesizer = get_response_synthesizer(llm=MockLLM())
+
+    class Answering(Workflow):
+        @step
+        async def find(self, ev: StartEvent) -> Found:
+            if way == "sync":  # in the loop that runs the workflow
+                return Found(nodes=retriever.retrieve(ev.question))
+            return Found(nodes=await retriever.aretrieve(ev.question))
+
+        @step
+        async def answer(self, ev: Found) -> StopEvent:
+            response = await synthesizer.asynthesize(zoo.question, nodes=ev.nodes)
+            return StopEvent(result=response)
+
+    alone = retriever.retrieve(zoo.question)
+    runs = [Answering(timeout=30).run(question=zoo.question) for _ in range(10)]
+    for response in await asyncio.gather(*runs):
+        assert ids(response.source_nodes) == ids(alone)
+        assert zoo.texts["e"] in str(response)
+
+
+# Fusion
 
 
 @pytest.mark.parametrize("use_async", [False, True])
@@ -137,3 +254,25 @@ def _has_ancestor(span, name, spans):
             return True
         span = spans[span.parent_id]
     return False
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_every_event_starts_and_ends_once(zoo, events, synthesizer, way):
+    retriever = PerspectiveRetriever(zoo.index(), judge=None, llm=MockLLM(), k=5)
+    searches = retriever.report(zoo.question).trace.calls["search"]
+    engine = RetrieverQueryEngine(
+        retriever,
+        response_synthesizer=synthesizer,
+        node_postprocessors=[PerspectivePostprocessor(judge=zoo.judge(), k=2)],
+    )
+    events.seen.clear()
+    _ = engine.query(zoo.question) if way == "sync" else await engine.aquery(zoo.question)
+    counted = Counter(events.names())
+    starts = {name.removesuffix("StartEvent") for name in counted if name.endswith("StartEvent")}
+    assert {"Query", "Retrieval", "ReRank", "Synthesize", "Embedding"} <= starts
+    for name in starts:
+        assert counted[f"{name}StartEvent"] == counted[f"{name}EndEvent"], name
+    for name in ("Query", "ReRank", "Synthesize"):
+        assert counted[f"{name}StartEvent"] == 1, name
+    assert counted["RetrievalStartEvent"] == 1 + searches
+    assert counted["EmbeddingStartEvent"] == searches  # each query's text once
