@@ -11,7 +11,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 
 from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
 from perspective_rag import (
@@ -89,6 +89,43 @@ def test_r24_options_at_construction_and_at_each_call(store, judge, debate):
     retriever.invoke(debate.question, fetch_k=9, max_queries=1, guard_searches=0)
     assert [call["k"] for call in store.calls] == [9]
     assert retriever.k == 2
+
+
+def _only_animals(document):
+    return "animals" in document.page_content or "cages" in document.page_content
+
+
+OPTIONS = {
+    "k": 2,
+    "fetch_k": 3,
+    "relevance_weight": 0.2,
+    "perspectives": ["rare species", "trains in autumn"],
+    "filter": _only_animals,
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+async def test_r24_a_call_s_option_does_what_the_constructor_s_does(store, judge, debate, name):
+    given = {name: OPTIONS[name]}
+    plain = PerspectiveRetriever.wrap(store, judge=judge, k=4)
+    wanted = PerspectiveRetriever.wrap(store, judge=judge, **{"k": 4, **given}).invoke(
+        debate.question
+    )
+    before = plain.invoke(debate.question)
+    assert wanted != before, "the option makes a difference here"
+    asked = debate.question
+    config = {"configurable": {"given": given[name]}}
+    configurable = plain.configurable_fields(**{name: ConfigurableField(id="given")})
+    assert plain.invoke(asked, **given) == wanted
+    assert await plain.ainvoke(asked, **given) == wanted
+    assert plain.batch([asked, asked], **given) == [wanted, wanted]
+    assert await plain.abatch([asked, asked], **given) == [wanted, wanted]
+    assert list(plain.stream(asked, **given)) == [wanted]
+    assert [chunk async for chunk in plain.astream(asked, **given)] == [wanted]
+    assert plain.bind(**given).invoke(asked) == wanted
+    assert configurable.invoke(asked, config=config) == wanted
+    assert await configurable.ainvoke(asked, config=config) == wanted
+    assert plain.invoke(asked) == before
 
 
 def test_r24_perspectives_at_a_call(store, debate):
