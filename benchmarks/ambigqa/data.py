@@ -14,9 +14,7 @@ Three sources are read:
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from benchmarks.downstream.retrieving import sample
 from benchmarks.pir.extraction import tokens
 from benchmarks.pir.tasks import PirQuery, Task, checked_task, read_task
 from perspective_rag import CorpusError
+from perspective_rag.jsonl import json_lines
 
 QUESTIONS, FRAGMENTS = "ambignq_dev.jsonl", "condambigqa.jsonl.gz"
 
@@ -56,13 +55,13 @@ def read_answer_task(source: Path) -> AnswerTask:
     """The task of a file or folder; raises CorpusError for what cannot be read."""
     if source.is_dir():
         return joined_task(
-            [row for _, row in _rows(source / QUESTIONS)],
-            [row for _, row in _rows(source / FRAGMENTS)],
+            [row for _, row in json_lines(source / QUESTIONS)],
+            [row for _, row in json_lines(source / FRAGMENTS)],
         )
     task = read_task(source)
     if source.suffix == ".json":
         return AnswerTask(task, tuple(() for _ in task.queries))
-    asked = [(place, row) for place, row in _rows(source) if row["kind"] == "query"]
+    asked = [(place, row) for place, row in json_lines(source) if row["kind"] == "query"]
     return AnswerTask(task, tuple(_answers(row.get("answers", []), place) for place, row in asked))
 
 
@@ -96,16 +95,6 @@ def joined_task(
         raise CorpusError(f"not AmbigNQ questions with fragments: {error!r}") from error
     task = checked_task("ambignq", list(corpus), queries, f"{QUESTIONS} and {FRAGMENTS}")
     return AnswerTask(task, tuple(answers))
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    yield f"{path.name}:{number}", json.loads(line)
-    except (OSError, EOFError, ValueError) as error:
-        raise CorpusError(f"{path} cannot be read: {error}") from error
 
 
 def _answers(values: Any, place: str) -> Answers:

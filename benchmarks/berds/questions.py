@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from perspective_rag import CorpusError, MissingDependency
 from perspective_rag.errors import unknown_name
+from perspective_rag.jsonl import json_lines
 
 HUB = {
     "arguana": "timchen0618/Arguana",
@@ -53,16 +53,7 @@ def read_questions(path: Path) -> list[Question]:
     found: list[Question] = []
     for file in files:
         name = file.name.removesuffix(".gz").removesuffix(".jsonl")
-        try:
-            with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
-                rows = [
-                    (f"{file}:{n}", _parsed(line, f"{file}:{n}"))
-                    for n, line in enumerate(stream, start=1)
-                    if line.strip()
-                ]
-        except (OSError, EOFError) as error:
-            raise CorpusError(f"{file} cannot be read: {error}") from error
-        found += _questions(rows, name)
+        found += _questions(json_lines(file), name)
     if not found:
         raise CorpusError(f"{path} holds no questions: a folder of .jsonl files is expected")
     return found
@@ -134,16 +125,6 @@ def fingerprint(questions: Sequence[Question]) -> str:
 def _place(question: Question) -> float:
     digest = hashlib.sha256(question.text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
-
-
-def _parsed(line: bytes, place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise CorpusError(f"{place} is not valid JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise CorpusError(f"{place}: expected a JSON object, got {type(row).__name__}")
-    return row
 
 
 def _questions(rows: Iterable[tuple[str, dict[str, Any]]], dataset: str) -> list[Question]:

@@ -16,10 +16,10 @@ from benchmarks.core.command import publish
 from benchmarks.core.table import Table
 from benchmarks.downstream.asking import Request
 from benchmarks.downstream.commands import conditions_of, reader_of, replies, retriever_of
-from benchmarks.downstream.prompts import read_template
 from benchmarks.downstream.retrieving import passages_for, ranker
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag.ledger import slug
+from perspective_rag.prompts import read_prompt
 from perspective_rag.types import Prompt
 
 Fields = Callable[[PirQuery, Sequence[int]], Mapping[str, Any]]
@@ -64,7 +64,7 @@ class Experiment:
         rank = ranker(task, retriever, self.options.cache)
         conditions = conditions_of(self.options)
         passages = {name: passages_for(task, name, self.passages, rank) for name in conditions}
-        template = read_template(self.prompt)
+        template = read_prompt(self.prompt)
 
         def prompt(query: PirQuery, places: Sequence[int]) -> Prompt:
             filled = template.fill(**fields(query, places))

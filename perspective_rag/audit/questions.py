@@ -11,6 +11,7 @@ from typing import Any
 from perspective_rag.errors import CorpusError
 from perspective_rag.extract.rules import both_sides, extract_by_rule
 from perspective_rag.flow import Recorder, run
+from perspective_rag.jsonl import json_object, numbered_lines
 from perspective_rag.protocols import Extractor
 from perspective_rag.sentences import text_key
 from perspective_rag.types import Degradation, Perspective, Stance
@@ -76,17 +77,13 @@ def read_audit_questions(path: Path) -> list[AuditQuestion]:
     "claim"}], "wordings": {"support", "oppose"}}``; all but the question may be left out. Raises
     CorpusError with file and line for anything else, and for a file without questions.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{path} cannot be read: {error}") from error
     found: dict[str, AuditQuestion] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in numbered_lines(path):
         place = f"{path}:{number}"
-        if not line.strip() or (path.suffix != ".jsonl" and line.lstrip().startswith("#")):
-            continue
         if path.suffix == ".jsonl":
-            question = _question(_parsed(line, place), place, number)
+            question = _question(json_object(line, place), place, number)
+        elif line.lstrip().startswith("#"):
+            continue
         else:
             question = AuditQuestion(str(number), " ".join(line.split()))
         if question.id in found:
@@ -144,16 +141,6 @@ def _claimed(question: AuditQuestion) -> tuple[Perspective, ...]:
         else each
         for each, key in zip(question.perspectives, keys, strict=True)
     )
-
-
-def _parsed(line: str, place: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise CorpusError(f"{place} is not valid JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise CorpusError(f"{place}: expected a JSON object, got {type(row).__name__}")
-    return row
 
 
 def _question(row: Mapping[str, Any], place: str, number: int) -> AuditQuestion:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.extract.statement import statement_of
+from perspective_rag.jsonl import json_object, numbered_lines
 
 Kind = Literal["documents", "survey", "debate", "answers"]
 
@@ -51,33 +51,16 @@ def read_sources(path: Path) -> list[Source]:
     Documents are texts or objects with "text". Raises CorpusError with file and line for anything
     else.
     """
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            lines = stream.read().decode("utf-8-sig").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{path} cannot be read: {error}") from error
     found: dict[str, Source] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         place = f"{path}:{number}"
-        source = _source(_parsed(line, place), place, number)
+        source = _source(json_object(line, place), place, number)
         if source.id in found:
             raise CorpusError(f"{place}: the id {source.id!r} is there twice")
         found[source.id] = source
     if not found:
         raise CorpusError(f"{path} holds nothing to make questions of; a line is {_SHAPES}")
     return list(found.values())
-
-
-def _parsed(line: str, place: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise CorpusError(f"{place} is not valid JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise CorpusError(f"{place}: expected a JSON object, got {type(row).__name__}")
-    return row
 
 
 def _source(row: Mapping[str, Any], place: str, number: int) -> Source:

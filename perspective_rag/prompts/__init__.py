@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perspective_rag.errors import ConfigError, unknown_name
@@ -63,13 +63,29 @@ def load_prompt(name: str, path: str | Path | None = None) -> PromptTemplate:
     known = {file.stem: file for file in _FOLDER.glob("*.txt")}
     if name not in known:
         raise unknown_name(name, known, "prompt")
-    template = _read(name, known[name])
+    template = read_prompt(known[name])
     if path is None:
         return template
-    own = _read(name, Path(path))
+    own = replace(read_prompt(path), name=name)
     for place in sorted(own.places - template.places):
         raise ConfigError(f"{path}: {unknown_name(place, template.places, 'place')}")
     return own
+
+
+def read_prompt(path: str | Path) -> PromptTemplate:
+    """The prompt in a file, named after it; raises ConfigError for a file that holds none."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the prompt {path} cannot be read: {error}") from error
+    parts = _SEPARATOR.split(text)
+    if len(parts) > 2 or not parts[-1].strip():
+        raise ConfigError(
+            f"{path}: a prompt is a system text, one line '--- user ---', a user text"
+        )
+    system = parts[0] if len(parts) == 2 else ""
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+    return PromptTemplate(Path(path).stem, system.strip(), parts[-1].strip(), digest)
 
 
 def fence(texts: Sequence[str]) -> str:
@@ -101,18 +117,3 @@ def at_least_one(name: str, value: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ConfigError(f"{name} must be a whole number, at least 1; got {value!r}")
     return value
-
-
-def _read(name: str, path: Path) -> PromptTemplate:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"prompt {name!r} cannot be read from {path}: {error}") from error
-    parts = _SEPARATOR.split(text)
-    if len(parts) > 2 or not parts[-1].strip():
-        raise ConfigError(
-            f"{path}: a prompt is a system text, one line '--- user ---', a user text"
-        )
-    system = parts[0] if len(parts) == 2 else ""
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
-    return PromptTemplate(name, system.strip(), parts[-1].strip(), digest)

@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks.downstream.asking import Request, ask, unanswered
 from benchmarks.downstream.cost import Prices, estimate, is_paid, tokens_in
-from benchmarks.downstream.prompts import read_template
 from benchmarks.downstream.retrieving import (
     METHOD_OF,
     best,
@@ -217,13 +216,6 @@ def test_several_requests_are_under_way(tmp_path):
     requests = [request(i) for i in range(8)]
     with open_ledger(tmp_path) as ledger:
         assert len(ask(Answering(reply), requests, ledger, concurrency=4)) == 8
-
-
-def test_a_prompt_file_needs_its_two_parts(tmp_path):
-    path = tmp_path / "own.txt"
-    path.write_text("only one")
-    with pytest.raises(ConfigError, match="--- user ---"):
-        read_template(path)
 
 
 def test_replies_are_kept_beyond_a_run(tmp_path):

@@ -33,7 +33,7 @@ LAYERS = [
         "options",
     },
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
-    {"judge", "search", "merge", "answer", "ledger", "kept"},
+    {"judge", "search", "merge", "answer", "ledger", "kept", "jsonl"},
     {"ordering", "selection", "guard", "rerank", "adaptive_search", "backends", "corpus"},
     {"pipeline"},
     {"local", "loading", "testing", "user_retriever", "audit", "dataset"},
