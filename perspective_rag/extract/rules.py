@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perspective_rag.errors import ConfigError
 from perspective_rag.extract.alternatives import named_alternatives
 from perspective_rag.extract.english import AUXILIARIES, WH_WORDS
 from perspective_rag.extract.negation import main_verb
@@ -55,11 +56,22 @@ class GivenPerspectives:
 
 
 def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ...]:
-    """Perspectives from texts or Perspectives; texts get the ids p1, p2, ..."""
-    return tuple(
-        item if isinstance(item, Perspective) else Perspective(f"p{number}", item)
-        for number, item in enumerate(given, start=1)
-    )
+    """Perspectives from texts or Perspectives; texts get the ids p1, p2, ...
+
+    Raises ConfigError for anything else, a text that is empty, and an id given twice.
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ConfigError(f"perspectives must be a list of texts or Perspectives, got {given!r}")
+    made = []
+    for number, item in enumerate(given, start=1):
+        if isinstance(item, str):
+            item = Perspective(f"p{number}", item)
+        if not isinstance(item, Perspective) or not item.text.strip():
+            raise ConfigError(f"a perspective must be a text that is not empty, got {item!r}")
+        made.append(item)
+    if len({item.id for item in made}) < len(made):
+        raise ConfigError(f"perspectives must have different ids, got {[p.id for p in made]}")
+    return tuple(made)
 
 
 def both_sides(claim: str | Statement) -> tuple[Perspective, Perspective]:

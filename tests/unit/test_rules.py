@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perspective_rag.errors import ConfigError
 from perspective_rag.extract.negation import negate
 from perspective_rag.extract.rules import RuleExtractor, as_perspectives, extract_by_rule
 from perspective_rag.flow import run
@@ -189,3 +190,19 @@ def test_any_text_is_read_without_an_error(text):
 def test_given_texts_become_perspectives():
     own = Perspective("mine", "X")
     assert as_perspectives(["A", own]) == (Perspective("p1", "A"), own)
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("one side", "a list"),
+        (7, "a list"),
+        (["yes", " "], "not empty"),
+        (["yes", None], "not empty"),
+        ([Perspective("a", "")], "not empty"),
+        ([Perspective("p2", "yes"), "no"], "different ids"),
+    ],
+)
+def test_what_names_no_perspectives_is_refused(named, said):
+    with pytest.raises(ConfigError, match=said):
+        as_perspectives(named)

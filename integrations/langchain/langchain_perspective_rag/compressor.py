@@ -26,6 +26,7 @@ from langchain_perspective_rag.documents import (
 )
 from langchain_perspective_rag.tracing import TracedJudge, children_of
 from perspective_rag import Gate, Hit, Perspective, PerspectivePipeline, PipelineOptions
+from perspective_rag.extract.rules import as_perspectives
 from perspective_rag.protocols import Extractor
 from perspective_rag.types import Vector
 
@@ -67,7 +68,9 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         rest, options = split_options(given, type(self).model_fields)
         rest |= {"options": options, "k": options.k}
         super().__init__(**rest)
-        self._pipeline([])  # raises here, not at the first question
+        # What cannot work raises here, not at the first question.
+        as_perspectives(self.perspectives or ())
+        self._pipeline([])
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None

@@ -49,6 +49,7 @@ from perspective_rag import (
     PipelineOptions,
     RetrievalResult,
 )
+from perspective_rag.extract.rules import as_perspectives
 from perspective_rag.protocols import Expander, Extractor
 
 EVENT = "perspective_rag"
@@ -124,7 +125,9 @@ class PerspectiveRetriever(BaseRetriever):
             rest[name] = getattr(options, name)
         rest["options"] = options
         super().__init__(**rest)
-        pipeline = self._pipeline_for(self.filter, {})  # raises here, not at the first question
+        # What cannot work raises here, not at the first question.
+        as_perspectives(self.perspectives or ())
+        pipeline = self._pipeline_for(self.filter, {})
         if not pipeline.store.takes_vector:
             # Repeated warnings of one text and place are shown once.
             warnings.warn(self._text_only(pipeline), stacklevel=1)

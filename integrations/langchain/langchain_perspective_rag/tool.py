@@ -34,14 +34,14 @@ def search_tool(
         query: str, perspectives: list[str] | None = None, callbacks: Callbacks = None
     ) -> tuple[str, list[Document]]:
         config = RunnableConfig(callbacks=callbacks)
-        found = retriever.invoke(query, config=config, perspectives=perspectives)
+        found = retriever.invoke(query, config=config, perspectives=_named(perspectives))
         return as_text(found), found
 
     async def asearch(
         query: str, perspectives: list[str] | None = None, callbacks: Callbacks = None
     ) -> tuple[str, list[Document]]:
         config = RunnableConfig(callbacks=callbacks)
-        found = await retriever.ainvoke(query, config=config, perspectives=perspectives)
+        found = await retriever.ainvoke(query, config=config, perspectives=_named(perspectives))
         return as_text(found), found
 
     return StructuredTool.from_function(
@@ -52,6 +52,11 @@ def search_tool(
         args_schema=Search,
         response_format="content_and_artifact",
     )
+
+
+def _named(perspectives: list[str] | None) -> list[str] | None:
+    """What a model filled in, without the blanks; None where nothing is left."""
+    return [text for text in perspectives or () if text.strip()] or None
 
 
 def as_text(documents: list[Document]) -> str:

@@ -9,8 +9,12 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import ValidationError
 
-from langchain_perspective_rag import LangChainEmbedder, PerspectiveRetriever
-from perspective_rag import CapabilityError, ConfigError, PipelineOptions
+from langchain_perspective_rag import (
+    LangChainEmbedder,
+    PerspectiveCompressor,
+    PerspectiveRetriever,
+)
+from perspective_rag import CapabilityError, ConfigError, Perspective, PipelineOptions
 
 
 class FixedRetriever(BaseRetriever):
@@ -157,3 +161,13 @@ def test_the_embedder_uses_each_side_s_method(embeddings):
     embedder = LangChainEmbedder(Asymmetric())
     assert embedder.embed_queries(["a", "b", "c"]).tolist() == [[1.0, 0.0]] * 3
     assert embedder.embed_passages(["a"]).tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("given", [["yes", ""], [Perspective("p2", "yes"), "no"]])
+def test_perspectives_that_cannot_be_used_are_refused_at_construction(store, given):
+    for make in (PerspectiveRetriever, PerspectiveCompressor):
+        source = {"vectorstore": store} if make is PerspectiveRetriever else {}
+        with pytest.raises(ConfigError, match=r"not empty|different ids"):
+            make(judge=None, perspectives=given, **source)
+    with pytest.raises(ConfigError, match="must be a list"):
+        PerspectiveRetriever.wrap(store, judge=None).invoke("q", perspectives="one side")

@@ -78,6 +78,14 @@ def test_the_model_may_name_the_sides(store, judge, debate):
         assert tuple(round(x, 6) for x in row) in searched
 
 
+async def test_sides_that_the_model_leaves_blank_are_found(store, judge, debate):
+    tool = PerspectiveRetriever.wrap(store, judge=judge).as_tool()
+    given = {"query": debate.question}
+    for blank in ([], [""], [" ", ""]):
+        assert tool.invoke({**given, "perspectives": blank}) == tool.invoke(given)
+        assert await tool.ainvoke({**given, "perspectives": blank}) == tool.invoke(given)
+
+
 def test_what_the_model_is_told_about_the_tool(store, judge):
     schema = PerspectiveRetriever.wrap(store, judge=judge).as_tool().tool_call_schema
     properties = schema.model_json_schema()["properties"]

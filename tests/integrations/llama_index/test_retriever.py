@@ -10,9 +10,14 @@ import pytest
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
-from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectiveRetriever
+from llama_index.retrievers.perspective_rag import (
+    METADATA_KEY,
+    PerspectivePostprocessor,
+    PerspectiveRetriever,
+)
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 from perspective_rag.options import PipelineOptions
+from perspective_rag.types import Perspective
 
 
 @pytest.fixture
@@ -301,3 +306,14 @@ def test_options_come_back_as_given(zoo):
     assert (again.k, again.relevance_weight) == (7, 0.5)
     other = PerspectiveRetriever(zoo.index(), judge=None, options=again, k=2)
     assert (other.options.k, other.options.relevance_weight) == (2, 0.5)
+
+
+@pytest.mark.parametrize("given", ["one side", ["yes", ""], [Perspective("p2", "yes"), "no"]])
+def test_perspectives_that_cannot_be_used_are_refused_at_construction(zoo, given):
+    said = r"must be a list|not empty|different ids"
+    with pytest.raises(ConfigError, match=said):
+        PerspectiveRetriever(zoo.index(), judge=None, perspectives=given)
+    with pytest.raises(ConfigError, match=said):
+        PerspectivePostprocessor(judge=None, perspectives=given)
+    with pytest.raises(ConfigError, match=said):
+        PerspectiveRetriever(zoo.index(), judge=None).report(zoo.question, perspectives=given)

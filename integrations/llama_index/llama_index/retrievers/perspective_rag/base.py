@@ -24,6 +24,7 @@ from llama_index.retrievers.perspective_rag.parts import (
 )
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
 from perspective_rag.errors import CapabilityError
+from perspective_rag.extract.rules import as_perspectives
 from perspective_rag.gate import Gate
 from perspective_rag.options import PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
@@ -93,7 +94,7 @@ class PerspectiveRetriever(BaseRetriever):
         self._judge = judge_of(judge)
         self._extractor = extractor_of(extractor, llm)
         self._expander = expander
-        self._perspectives = perspectives
+        self._perspectives = None if perspectives is None else as_perspectives(perspectives)
         self._skip_if = skip_if
         self._dedup_key = passage_dedup_key(dedup_key)
         self._gate = gate or Gate()

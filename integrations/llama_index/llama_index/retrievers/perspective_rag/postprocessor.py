@@ -24,6 +24,7 @@ from llama_index.retrievers.perspective_rag.parts import (
     options_of,
 )
 from perspective_rag.errors import ConfigError
+from perspective_rag.extract.rules import as_perspectives
 from perspective_rag.flow import Flow, arun, run
 from perspective_rag.gate import Gate
 from perspective_rag.options import PipelineOptions
@@ -74,7 +75,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self._judge = judge_of(judge)
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model
-        self._perspectives = perspectives
+        self._perspectives = None if perspectives is None else as_perspectives(perspectives)
         self._skip_if = skip_if
         self._gate = gate or Gate()
         self._pipeline(QueryBundle(""))  # what these parts can never do is said now
