@@ -11,8 +11,8 @@ from perspective_rag.adaptive import KINDS, Choice, Parts, choose, parts
 from perspective_rag.flow import Call, Flow, degrade
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.request import Request
-from perspective_rag.search import Geometry, Ranking, with_embeddings
-from perspective_rag.types import Candidate, Hit, Matrix, Vector
+from perspective_rag.search import Geometry, Ranking, hits_with_embeddings
+from perspective_rag.types import Hit, Matrix, Vector
 from perspective_rag.vectors import cosine
 
 
@@ -34,7 +34,7 @@ def search_turned(
     placed: dict[int, list[Hit]] = {}
     for number, ranking in enumerate(rankings):
         if ranking.geometry is not None:
-            hits = yield from _with_vectors(ranking.hits, store, embedder)
+            hits = yield from hits_with_embeddings(ranking.hits, store, embedder)
             placed[number] = hits
             turned[number] = _parts(ranking.geometry, _vectors(hits), kinds)
     asked = [number for number, each in turned.items() if each.problem is None]
@@ -59,7 +59,7 @@ def search_turned(
             continue
         known = {request.key(hit.passage) for hit in placed[number]}
         new = [hit for hit in reply.value if request.key(hit.passage) not in known]
-        found = yield from _with_vectors(new, store, embedder)
+        found = yield from hits_with_embeddings(new, store, embedder)
         placed[number] = [*placed[number], *found]
     for number, parted in turned.items():
         choice = choose(parted, _vectors(placed[number]))
@@ -82,12 +82,6 @@ def _as_long_as(vector: Vector, geometry: Geometry | None) -> Vector:
     length = float(np.linalg.norm(geometry.query))
     scaled: Vector = (vector * (length / np.linalg.norm(vector))).astype(geometry.query.dtype)
     return scaled
-
-
-def _with_vectors(hits: Sequence[Hit], store: Store, embedder: Embedder | None) -> Flow[list[Hit]]:
-    found = [Candidate(hit.passage, 0.0, embedding=hit.embedding) for hit in hits]
-    placed = yield from with_embeddings(found, store, embedder)
-    return [Hit(h.passage, h.score, c.embedding) for h, c in zip(hits, placed, strict=True)]
 
 
 def _vectors(hits: Sequence[Hit]) -> Matrix:

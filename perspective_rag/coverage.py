@@ -12,10 +12,8 @@ from perspective_rag.types import Candidate, Coverage, Matrix, Perspective
 
 def coverage_of(
     candidates: Sequence[Candidate], perspectives: Sequence[Perspective], threshold: float
-) -> Coverage | None:
-    """The coverage of candidates as they were judged; None without perspectives."""
-    if not perspectives:
-        return None
+) -> Coverage:
+    """The coverage of candidates as they were judged."""
     return Coverage(tuple(perspectives), support_matrix(candidates, perspectives), threshold)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
+from perspective_rag.checks import is_number
 from perspective_rag.errors import ConfigError
 
 Id = TypeVar("Id", bound=Hashable)
@@ -33,7 +34,7 @@ def reciprocal_rank_fusion(
     """
     _check_rankings(rankings)
     shares = _checked_weights(weights, len(rankings))
-    if not _is_number(constant) or not 0 <= constant < math.inf:
+    if not is_number(constant) or not 0 <= constant < math.inf:
         raise ConfigError(f"constant must be a finite number of at least 0, got {constant!r}")
     votes: dict[Id, list[float]] = {}
     for ranking, share in zip(rankings, shares, strict=True):
@@ -79,15 +80,8 @@ def _checked_weights(weights: Sequence[float] | None, count: int) -> Sequence[fl
     if len(weights) != count:
         raise ConfigError(f"weights must hold one number for each of {count} rankings: {weights!r}")
     for weight in weights:
-        if not _is_number(weight) or not 0 <= weight < math.inf:
+        if not is_number(weight) or not 0 <= weight < math.inf:
             raise ConfigError(f"weights must be finite and at least 0, got {weight!r}")
     if count and not any(weights):
         raise ConfigError("weights are all 0: give at least one ranking a weight above 0")
     return weights
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return not isinstance(value, (bool, str)) and math.isfinite(value)
-    except TypeError:
-        return False

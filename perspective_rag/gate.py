@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from concurrent.futures import Future
 from typing import Any
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.checks import count
 
 
 class Gate:
@@ -24,9 +24,7 @@ class Gate:
     """
 
     def __init__(self, limit: int = 32) -> None:
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise ConfigError(f"limit must be a whole number, at least 1; got {limit!r}")
-        self.limit = limit
+        self.limit = count("limit", limit)
         self._lock = threading.Lock()
         self._taken: defaultdict[str, int] = defaultdict(int)
         self._waiting: defaultdict[str, deque[Future[None]]] = defaultdict(deque)

@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 def local_pipeline(
     corpus: Corpus,
     *,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     dense: bool = False,
     embedder: Embedder | None = None,
     judge: Judge | None = None,
@@ -43,7 +43,8 @@ def local_pipeline(
         embedder = OnnxMiniLM()
     judge = judge or CrossEncoderJudge()
     name = str(getattr(embedder, "name", type(embedder).__name__))
-    folder = cache / corpus.fingerprint[:16] if cache is not None else None
+    kept = Path(cache) if cache is not None else None
+    folder = kept / corpus.fingerprint[:16] if kept is not None else None
     if dense:
         from perspective_rag.backends.faiss_index import FaissStore
 
@@ -59,8 +60,8 @@ def local_pipeline(
         from perspective_rag.backends.bm25_index import BM25Store
 
         store = BM25Store.cached(corpus, folder) if folder else BM25Store(corpus.passages)
-        kept = cache / f"embeddings-{_short(name)}.sqlite" if cache is not None else None
-        embedder = CachedEmbedder(embedder, kept, model_name=name)
+        file = kept / f"embeddings-{_short(name)}.sqlite" if kept is not None else None
+        embedder = CachedEmbedder(embedder, file, model_name=name)
     return PerspectivePipeline(store, embedder=embedder, judge=judge, **options)
 
 

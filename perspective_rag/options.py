@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from perspective_rag.checks import between, count, is_number
 from perspective_rag.errors import ConfigError, unknown_name
 
 PROJECTIONS = tuple(
@@ -70,15 +71,15 @@ class PipelineOptions:
 
     def __post_init__(self) -> None:
         for name in ("k", "fetch_k", "max_queries", "max_concurrency"):
-            _whole(name, getattr(self, name), least=1)
+            count(name, getattr(self, name))
         for name in ("judge_k", "guard_searches"):
-            _whole(name, getattr(self, name), least=0)
-        _between("relevance_weight", self.relevance_weight, 0.0, 1.0)
-        _between("coverage_weight", self.coverage_weight, 0.0, 1.0)
-        _between("guard_seconds", self.guard_seconds, 0.0, float("inf"))
+            count(name, getattr(self, name), least=0)
+        between("relevance_weight", self.relevance_weight)
+        between("coverage_weight", self.coverage_weight)
+        between("guard_seconds", self.guard_seconds, high=float("inf"))
         if self.min_support is not None:
-            _between("min_support", self.min_support, 0.0, 1.0)
-        if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
+            between("min_support", self.min_support)
+        if self.timeout is not None and not (is_number(self.timeout) and self.timeout > 0):
             raise ConfigError(f"timeout must be seconds above 0 or None, got {self.timeout!r}")
         _one_of("projection", self.projection, PROJECTIONS)
         _one_of("rerank", self.rerank, RERANKS)
@@ -121,20 +122,6 @@ def resolve_aliases(values: Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError(f"{name} is given twice: {given!r} is another name for it")
         resolved[name] = value
     return resolved
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any, *, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"{name} must be a whole number, at least {least}; got {value!r}")
-
-
-def _between(name: str, value: Any, low: float, high: float) -> None:
-    if not _is_number(value) or not low <= value <= high:
-        raise ConfigError(f"{name} must be a number in [{low:g}, {high:g}]; got {value!r}")
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:

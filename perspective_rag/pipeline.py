@@ -223,10 +223,11 @@ class PerspectivePipeline:
         """Step 7: the candidates with their support of each perspective, best first and within the
         budget.
         """
-        if not self._judges(request, extraction) or self.judge is None:
+        judge = self._judge_for(request, extraction)
+        if judge is None:
             return candidates
         judged = yield from judge_best_first(
-            self.judge,
+            judge,
             extraction.perspectives,
             candidates,
             k=request.options.k,
@@ -239,9 +240,10 @@ class PerspectivePipeline:
         self, request: Request, extraction: Extraction, candidates: Sequence[Candidate]
     ) -> list[Candidate]:
         """Step 8: k passages, by relevance and by what they add to the coverage."""
-        perspectives = extraction.perspectives if self._judges(request, extraction) else ()
-        if request.options.rerank == "stance" and stance_asked(extraction) is not None:
-            perspectives = ()  # the order is by the judge already
+        perspectives = extraction.perspectives
+        by_stance = request.options.rerank == "stance" and stance_asked(extraction) is not None
+        if by_stance or self._judge_for(request, extraction) is None:
+            perspectives = ()  # the candidates' order says it all
         return select(candidates, perspectives, request.options, threshold=request.threshold)
 
     def guarded(
@@ -252,10 +254,11 @@ class PerspectivePipeline:
         chosen: list[Candidate],
     ) -> Flow[list[Candidate]]:
         """Step 9: fetches again for perspectives that the chosen passages leave uncovered."""
-        if not self._judges(request, extraction) or self.judge is None:
+        judge = self._judge_for(request, extraction)
+        if judge is None:
             return chosen
         guarded = yield from guard(
-            request, self.store, self.embedder, self.judge, extraction, candidates, chosen
+            request, self.store, self.embedder, judge, extraction, candidates, chosen
         )
         return guarded
 
@@ -264,7 +267,7 @@ class PerspectivePipeline:
     ) -> RetrievalResult:
         """The result with its coverage and trace; raises CoverageError under "require"."""
         coverage = None
-        if self._judges(request, extraction):
+        if self._judge_for(request, extraction) is not None:
             coverage = coverage_of(chosen, extraction.perspectives, request.threshold)
         result = RetrievalResult(
             question=request.question,
@@ -282,12 +285,10 @@ class PerspectivePipeline:
             raise CoverageError(f"no passage was found that supports: {texts}", result=result)
         return result
 
-    def _judges(self, request: Request, extraction: Extraction) -> bool:
-        return (
-            self.judge is not None
-            and request.options.coverage != "off"
-            and bool(extraction.perspectives)
-        )
+    def _judge_for(self, request: Request, extraction: Extraction) -> Judge | None:
+        """The judge, where there is something for it to judge."""
+        asked = request.options.coverage != "off" and bool(extraction.perspectives)
+        return self.judge if asked else None
 
     def _check(self, options: PipelineOptions) -> None:
         """Raises CapabilityError for what these components can never do."""

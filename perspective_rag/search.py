@@ -182,6 +182,15 @@ def with_embeddings(
     ]
 
 
+def hits_with_embeddings(
+    hits: Sequence[Hit], store: Store, embedder: Embedder | None
+) -> Flow[list[Hit]]:
+    """``with_embeddings`` for hits."""
+    found = [Candidate(hit.passage, 0.0, embedding=hit.embedding) for hit in hits]
+    placed = yield from with_embeddings(found, store, embedder)
+    return [replace(h, embedding=c.embedding) for h, c in zip(hits, placed, strict=True)]
+
+
 def _embed_passages(embedder: Embedder, passages: Sequence[Passage]) -> Flow[Matrix | None]:
     texts = list(dict.fromkeys(passage.text for passage in passages))
     reply = yield from call(
@@ -223,11 +232,7 @@ def rescore(
         if ranking.geometry is None:
             result.append(ranking)
             continue
-        found = [Candidate(hit.passage, 0.0, embedding=hit.embedding) for hit in ranking.hits]
-        placed = yield from with_embeddings(found, store, embedder)
-        hits = [
-            Hit(h.passage, h.score, c.embedding) for h, c in zip(ranking.hits, placed, strict=True)
-        ]
+        hits = yield from hits_with_embeddings(ranking.hits, store, embedder)
         known = [hit for hit in hits if hit.embedding is not None]
         rows = np.array([hit.embedding for hit in known])
         geometry = ranking.geometry

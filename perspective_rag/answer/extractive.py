@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perspective_rag.checks import count
 from perspective_rag.flow import Flow, degrade
-from perspective_rag.prompts import at_least_one
 from perspective_rag.protocols import Judge
 from perspective_rag.sentences import split_sentences, text_key, words
 from perspective_rag.types import (
@@ -50,7 +50,7 @@ class ExtractiveAnswerer:
 
     def __init__(self, judge: Judge | None = None, *, sentences: int = 2) -> None:
         self.judge = judge
-        self.sentences = at_least_one("sentences", sentences)
+        self.sentences = count("sentences", sentences)
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:
         """One claim a sentence, as it stands in the passage it cites; no sentence is used twice.

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
+from perspective_rag.checks import count
 from perspective_rag.errors import LLMError, LLMReplyError
 from perspective_rag.flow import Flow, ask, degrade
-from perspective_rag.prompts import at_least_one, fence, load_prompt, shorten
+from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.protocols import LLM, Answerer
 from perspective_rag.replies import bad_reply, parse_json, parse_list, reply_text
 from perspective_rag.sentences import split_sentences, text_key
@@ -74,8 +75,8 @@ class GroundedAnswerer:
     ) -> None:
         self.llm = llm
         self.template = load_prompt("grounded_answer", prompt)
-        self.max_characters = at_least_one("max_characters_per_passage", max_characters_per_passage)
-        self.max_tokens = at_least_one("max_tokens", max_tokens)
+        self.max_characters = count("max_characters_per_passage", max_characters_per_passage)
+        self.max_tokens = count("max_tokens", max_tokens)
         self.fallback: Answerer = fallback or ExtractiveAnswerer()
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:

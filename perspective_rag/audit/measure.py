@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perspective_rag.audit.questions import AuditQuestion
+from perspective_rag.checks import between
 from perspective_rag.errors import CapabilityError, ConfigError, PerspectiveRAGError, RetrievalError
 from perspective_rag.flow import Recorder, run
 from perspective_rag.protocols import Embedder, Judge, Store
@@ -78,8 +79,8 @@ def measure(
     """
     if not 1 <= k <= depth:
         raise ConfigError(f"k must be from 1 to depth ({depth}), got {k}")
-    if min_support is not None and not 0.0 <= min_support <= 1.0:
-        raise ConfigError(f"min_support must be a number in [0, 1], got {min_support!r}")
+    if min_support is not None:
+        between("min_support", min_support)
     if store.takes_vector and embedder is None:
         raise CapabilityError("this store searches by vector: an embedder is needed")
     threshold = judge.threshold if min_support is None else min_support

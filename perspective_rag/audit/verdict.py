@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.checks import between
 
 Figures = Mapping[str, Any]
 
@@ -29,8 +29,8 @@ class AuditLimits:
     def __post_init__(self) -> None:
         for name in ("max_one_sided", "min_coverage", "max_lean", "max_follows"):
             value = getattr(self, name)
-            if value is not None and not 0.0 <= value <= 1.0:
-                raise ConfigError(f"{name} must be a number in [0, 1], got {value!r}")
+            if value is not None:
+                between(name, value)
 
     def missed(self, figures: Figures) -> list[str]:
         """What lies outside the limits, one sentence each; a figure that is not there is missed."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.backends.filters import at_least_one, indexable, passing
+from perspective_rag.backends.filters import indexable, passing
+from perspective_rag.checks import count
 from perspective_rag.corpus.loading import Corpus
 from perspective_rag.errors import MissingDependency
 from perspective_rag.threads import in_thread
@@ -69,7 +70,7 @@ class BM25Store:
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """The k best passages, best first; fewer when fewer share a word with ``text``."""
-        count = at_least_one(k)
+        wanted = count("k", k)
         kept = passing(self._passages, filter)
         [words] = self._bm25s.tokenize(
             [text], stopwords="en", return_ids=False, show_progress=False
@@ -79,7 +80,7 @@ class BM25Store:
             return []
         scores = self._index.get_scores_from_ids(known)
         positions = np.flatnonzero(scores) if kept is None else kept[scores[kept] > 0]
-        best = positions[np.argsort(-scores[positions], kind="stable")[:count]]
+        best = positions[np.argsort(-scores[positions], kind="stable")[:wanted]]
         return [Hit(self._passages[i], float(scores[i])) for i in best]
 
     async def asearch(

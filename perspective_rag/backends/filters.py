@@ -40,13 +40,6 @@ def passing(passages: Sequence[Passage], filter: Any) -> Positions | None:
     return np.array([i for i, passage in enumerate(passages) if test(passage)], dtype=np.int64)
 
 
-def at_least_one(k: int) -> int:
-    """k, or ConfigError when it is below 1."""
-    if k < 1:
-        raise ConfigError(f"k must be at least 1, got {k}")
-    return k
-
-
 def _predicate(filter: Any) -> Callable[[Passage], bool]:
     if isinstance(filter, Mapping):
         wanted = dict(filter)

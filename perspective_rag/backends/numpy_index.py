@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.backends.filters import Positions, at_least_one, indexable, passing
+from perspective_rag.backends.filters import Positions, indexable, passing
 from perspective_rag.errors import ConfigError
+from perspective_rag.select.inputs import places
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.vectors import as_matrix, as_vector, normalised
@@ -50,7 +51,7 @@ class VectorStore:
         query = as_vector(vector, "the query vector", size=self._dimensions)
         unit = np.ascontiguousarray(normalised(query), dtype=np.float32)
         kept = passing(self._passages, filter)
-        count = min(at_least_one(k), len(self._passages) if kept is None else len(kept))
+        count = places(k, len(self._passages) if kept is None else len(kept))
         if count == 0:
             return []
         scores, positions = self._best(unit, count, kept)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from perspective_rag.checks import count
 from perspective_rag.dataset.sources import Source
 from perspective_rag.dataset.writing import PROMPTS, Writer
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import Limits, Recorder, run
 from perspective_rag.ledger import Ledger
-from perspective_rag.prompts import at_least_one
 from perspective_rag.protocols import LLM
 from perspective_rag.sentences import text_key
 
@@ -94,7 +94,7 @@ def build_dataset(
     are files in place of the package's own, by name. Raises ConfigError for a prompt that does not
     exist, and when another process is writing.
     """
-    size = at_least_one("concurrency", concurrency)
+    size = count("concurrency", concurrency)
     writer = Writer(llm, prompts or {})
     decisions = decisions or {}
     recorder = Recorder(strict=strict)

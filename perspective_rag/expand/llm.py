@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from perspective_rag.checks import count
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import Flow, ask, degrade
-from perspective_rag.prompts import at_least_one, load_prompt
+from perspective_rag.prompts import load_prompt
 from perspective_rag.protocols import LLM
 from perspective_rag.replies import bad_reply, distinct, parse_texts, reply_text
 from perspective_rag.types import Perspective, Prompt, Query
@@ -33,7 +34,7 @@ class LLMExpander:
         self, llm: LLM, *, per_perspective: int = 1, prompt: str | Path | None = None
     ) -> None:
         self.llm = llm
-        self.per_perspective = at_least_one("per_perspective", per_perspective)
+        self.per_perspective = count("per_perspective", per_perspective)
         self.template = load_prompt("expand_queries", prompt)
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:

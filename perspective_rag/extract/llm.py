@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from perspective_rag.checks import count
 from perspective_rag.errors import LLMError, LLMReplyError
 from perspective_rag.flow import Flow, ask, degrade
-from perspective_rag.prompts import at_least_one, load_prompt
+from perspective_rag.prompts import load_prompt
 from perspective_rag.protocols import LLM, Extractor
 from perspective_rag.replies import Texts, bad_reply, parse_json, parse_texts, reply_text
 from perspective_rag.types import Extraction, Perspective, Prompt
@@ -49,7 +50,7 @@ class LLMExtractor:
         fallback: Extractor | None = None,
     ) -> None:
         self.llm = llm
-        self.max_perspectives = at_least_one("max_perspectives", max_perspectives)
+        self.max_perspectives = count("max_perspectives", max_perspectives)
         self.template = load_prompt("extract_perspectives", prompt)
         self.fallback = fallback
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from perspective_rag.checks import between
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call
 from perspective_rag.judge.labels import class_columns
@@ -91,9 +92,8 @@ class CrossEncoderJudge:
         if classifier is None:
             settings = JudgeSettings.of(folder.parent if folder.suffix == ".onnx" else folder)
         self.name = "perspective-rag-judge" if model is None else str(model)
-        self.threshold = settings.threshold if threshold is None else threshold
-        if not 0.0 <= self.threshold <= 1.0:
-            raise ConfigError(f"threshold must be in [0, 1], got {self.threshold!r}")
+        given = settings.threshold if threshold is None else threshold
+        self.threshold = between("threshold", given)
         self._temperature = settings.temperature if temperature is None else temperature
         self._settings = settings
         self._folder = folder

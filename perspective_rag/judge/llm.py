@@ -10,11 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, LLMError
+from perspective_rag.checks import between, count
+from perspective_rag.errors import LLMError
 from perspective_rag.flow import Call, Flow, Reply
 from perspective_rag.judge.pairs import judge_table, not_judged
 from perspective_rag.judge.revisions import digest
-from perspective_rag.prompts import at_least_one, fence, load_prompt, shorten
+from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.replies import bad_reply, parse_yes_no, reply_text
 from perspective_rag.types import Completion, Matrix, Passage, Perspective, Prompt, Vector
@@ -58,14 +59,12 @@ class LLMJudge:
         max_characters: int = 4000,
         max_tokens: int = 16,
     ) -> None:
-        if not 0.0 <= threshold <= 1.0:
-            raise ConfigError(f"threshold must be a number in [0, 1]; got {threshold!r}")
         self.llm = llm
-        self.threshold = threshold
+        self.threshold = between("threshold", threshold)
         self.wording = wording or Wording()
         self.template = load_prompt(self.wording.prompt, prompt)
-        self.max_characters = at_least_one("max_characters", max_characters)
-        self.max_tokens = at_least_one("max_tokens", max_tokens)
+        self.max_characters = count("max_characters", max_characters)
+        self.max_tokens = count("max_tokens", max_tokens)
 
     @property
     def name(self) -> str:

@@ -11,12 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from perspective_rag.checks import count
 from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow import Limits, Recorder, run
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.judge.revisions import digest, revision_of
 from perspective_rag.ledger import hold
-from perspective_rag.prompts import at_least_one
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Passage, Perspective
 
@@ -59,7 +59,7 @@ def judge_many(
     judge is down, and the same call goes on from there. ``strict`` raises for any pair without one.
     Raises ConfigError when another process is writing the file or the judge has no ``revision``.
     """
-    size = at_least_one("batch_size", batch_size)
+    size = count("batch_size", batch_size)
     revision = revision_of(judge)
     stream = iter(pairs)
     path = Path(out)

@@ -110,10 +110,3 @@ def shorten(text: str, limit: int) -> str:
     cut = text[: limit + 1].rsplit(None, 1)[0] if text[:limit].split() else ""
     # A text without spaces has no better place to be cut.
     return cut if limit // 2 < len(cut) <= limit else text[:limit]
-
-
-def at_least_one(name: str, value: int) -> int:
-    """The value of a count; raises ConfigError unless it is a whole number from 1."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"{name} must be a whole number, at least 1; got {value!r}")
-    return value

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from perspective_rag.checks import between
 from perspective_rag.select.inputs import (
     Selection,
     importance,
     min_max,
     places,
     probabilities,
-    share,
 )
 from perspective_rag.vectors import as_vector
 
@@ -42,7 +42,7 @@ def coverage_greedy(
     scaled = min_max(as_vector(relevance, "relevance").astype(np.float64))
     supports = probabilities(support, scaled.size)
     open_share = importance(weights, supports.shape[1])
-    weight = share(relevance_weight, "relevance_weight")
+    weight = between("relevance_weight", relevance_weight)
     left = np.ones(scaled.size, dtype=bool)
     indices: list[int] = []
     scores: list[float] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from perspective_rag.checks import between
 from perspective_rag.select.coverage_greedy import coverage_greedy
 from perspective_rag.select.inputs import (
     Selection,
@@ -12,7 +13,6 @@ from perspective_rag.select.inputs import (
     min_max,
     places,
     probabilities,
-    share,
 )
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import as_vector
@@ -56,7 +56,7 @@ def joint_coverage(
     supports = probabilities(support, given.size)
     columns = supports.shape[1]
     exponents = importance(weights, columns) * min(columns, 2)
-    weight = share(relevance_weight, "relevance_weight")
+    weight = between("relevance_weight", relevance_weight)
     count = places(k, given.size)
     value = _Value(
         weight * min_max(given) / max(count, 1),

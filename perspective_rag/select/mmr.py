@@ -9,8 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from perspective_rag.checks import between, is_number
 from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.select.inputs import Selection, is_number, places, share
+from perspective_rag.select.inputs import Selection, places
 from perspective_rag.types import Vector
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 
@@ -99,7 +100,7 @@ def _picked(
     relevance_weight: float,
     first_pick: FirstPick,
 ) -> Selection:
-    weight = share(relevance_weight, "relevance_weight")
+    weight = between("relevance_weight", relevance_weight)
     _check_first_pick(first_pick)
     gain = weight * relevance.astype(np.float64)
     criterion = gain.copy()

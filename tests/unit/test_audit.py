@@ -340,7 +340,7 @@ def test_limits_name_what_they_miss():
     ]
     mirrored = audited(lambda text, k: passages(*["con"] * k), *ASKED)
     assert AuditLimits(max_lean=0.9).missed(mirrored)  # to either side
-    with pytest.raises(ConfigError, match=r"max_lean must be a number in \[0, 1\], got 2"):
+    with pytest.raises(ConfigError, match=r"max_lean must be a number in \[0, 1\]; got 2"):
         AuditLimits(max_lean=2)
     nothing = audited(lambda text, k: passages("pro"), "What is a zoo?")
     assert "no question to measure it on" in AuditLimits(max_lean=0.9).missed(nothing)[0]
