@@ -19,7 +19,7 @@ from perspective_rag import (
 from perspective_rag.testing import HashEmbedder, TableJudge
 
 
-def test_r01_every_document_carries_its_scores(store, judge, debate):
+def test_r1_every_document_carries_its_scores(store, judge, debate):
     documents = PerspectiveRetriever.wrap(store, judge=judge, k=4).invoke(debate.question)
     assert len(documents) == 4
     for document in documents:
@@ -32,7 +32,7 @@ def test_r01_every_document_carries_its_scores(store, judge, debate):
     assert supported == {"support", "oppose"}
 
 
-def test_r03_the_final_score_is_where_tracing_looks_for_it(store, documents, judge, debate):
+def test_r3_the_final_score_is_where_tracing_looks_for_it(store, documents, judge, debate):
     chosen = PerspectiveCompressor(judge=judge, k=4).compress_documents(documents, debate.question)
     for found in (
         PerspectiveRetriever.wrap(store, judge=judge, k=4).invoke(debate.question),
@@ -44,7 +44,7 @@ def test_r03_the_final_score_is_where_tracing_looks_for_it(store, documents, jud
         assert {type(score) for score in scores} == {float}
 
 
-def test_r02_scores_of_a_store_are_cosines_or_absent(store, embeddings, debate):
+def test_r2_scores_of_a_store_are_cosines_or_absent(store, embeddings, debate):
     result = PerspectiveRetriever.wrap(store, judge=None, k=10).retrieve(
         debate.question, perspectives=[]
     )
@@ -54,7 +54,7 @@ def test_r02_scores_of_a_store_are_cosines_or_absent(store, embeddings, debate):
         assert candidate.scores["search:question"] == pytest.approx(row @ question)
 
 
-def test_r02_a_distance_never_passes_for_a_score(documents, embeddings, debate):
+def test_r2_a_distance_never_passes_for_a_score(documents, embeddings, debate):
     class DistanceStore(InMemoryVectorStore):
         """Scores like a store with L2 distances: lower is better."""
 
@@ -72,7 +72,7 @@ def test_r02_a_distance_never_passes_for_a_score(documents, embeddings, debate):
     assert len(set(scores)) > 1
 
 
-def test_r04_relevance_weight_one_is_plain_search_and_lower_avoids_copies(embeddings, debate):
+def test_r4_relevance_weight_one_is_plain_search_and_lower_avoids_copies(embeddings, debate):
     store = InMemoryVectorStore(embeddings)
     store.add_texts(
         ["zoos should be closed", "zoos should be closed now", "zoos are a place for families"],
@@ -94,7 +94,7 @@ def test_r04_relevance_weight_one_is_plain_search_and_lower_avoids_copies(embedd
         ("fetchk", "fetch_k"),
     ],
 )
-def test_r05_unknown_arguments_raise_and_suggest(store, judge, debate, wrong, suggestion):
+def test_r5_unknown_arguments_raise_and_suggest(store, judge, debate, wrong, suggestion):
     with pytest.raises(ConfigError, match=f"{wrong}.*{suggestion}"):
         PerspectiveRetriever(vectorstore=store, judge=judge, **{wrong: 0.5})
     with pytest.raises(ConfigError, match=f"{wrong}.*{suggestion}"):
@@ -103,19 +103,19 @@ def test_r05_unknown_arguments_raise_and_suggest(store, judge, debate, wrong, su
         PerspectiveRetriever.wrap(store, judge=judge).retrieve(debate.question, **{wrong: 0.5})
 
 
-async def test_r05_unknown_arguments_raise_in_async_calls_too(store, judge, debate):
+async def test_r5_unknown_arguments_raise_in_async_calls_too(store, judge, debate):
     with pytest.raises(ConfigError, match="lambda_mult"):
         await PerspectiveRetriever.wrap(store, judge=judge).ainvoke(debate.question, lambda_mul=0.5)
 
 
-def test_r05_constructor_and_call_names_are_suggested(store):
+def test_r5_constructor_and_call_names_are_suggested(store):
     with pytest.raises(ConfigError, match="vectorstore"):
         PerspectiveRetriever(vectorstor=store)
     with pytest.raises(ConfigError, match="'filter'"):
         PerspectiveRetriever.wrap(store, judge=None).invoke("q", fliter={})
 
 
-def test_r08_filter_and_store_arguments_reach_every_search(store, judge, debate):
+def test_r8_filter_and_store_arguments_reach_every_search(store, judge, debate):
     def only_for(document):
         return document.metadata["key"].startswith("for")
 
@@ -131,7 +131,7 @@ def test_r08_filter_and_store_arguments_reach_every_search(store, judge, debate)
     assert all(type(value) is float for call in store.calls for value in call["embedding"])
 
 
-def test_r09_no_text_is_embedded_twice(store, judge, embeddings, debate):
+def test_r9_no_text_is_embedded_twice(store, judge, embeddings, debate):
     retriever = PerspectiveRetriever.wrap(
         store, judge=judge, k=3, projection="pap", lambda_mult=0.5
     )
@@ -181,7 +181,7 @@ def mmr(question, rows, k, weight):
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("question", ["zoos closed", "animals in cages", "bridges and trains"])
-def test_r06_mmr_is_carbonell_and_goldstein_s(store, debate, weight, question):
+def test_r6_mmr_is_carbonell_and_goldstein_s(store, debate, weight, question):
     texts = list(debate.texts.values())
     rows = HashEmbedder().embed_passages(texts)
     (row,) = HashEmbedder().embed_queries([question])
@@ -190,7 +190,7 @@ def test_r06_mmr_is_carbonell_and_goldstein_s(store, debate, weight, question):
     assert found == [texts[i] for i in mmr(row, rows, 5, weight)]
 
 
-def test_r07_candidates_of_an_unknown_store_are_embedded_once_in_one_batch(
+def test_r7_candidates_of_an_unknown_store_are_embedded_once_in_one_batch(
     documents, judge, debate
 ):
     class Batches(debate.WordEmbeddings):
