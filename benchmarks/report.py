@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.core.results import CHECKOUT, RESULTS
+from benchmarks.coverage.report import summary_table
 from benchmarks.coverage.report import table as coverage_table
 from benchmarks.downstream.report import sections as downstream_sections
-from benchmarks.latency.__main__ import tables as latency_tables
+from benchmarks.latency.report import tables as latency_tables
+from benchmarks.latency.report import whole_table
 from benchmarks.perspective_detection.report import tables as detection_tables
 from benchmarks.pir.report import sections as pir_sections
 
@@ -27,9 +29,20 @@ def coverage(document: Mapping[str, Any]) -> str:
     return f"{table.markdown()}\n{results['statement']}\n"
 
 
+def coverage_summary(document: Mapping[str, Any]) -> str:
+    """The rows of ``benchmarks.coverage`` that tell the story."""
+    results = document["results"]
+    return summary_table(results, f"{results['questions']} questions, 95% intervals").markdown()
+
+
 def latency(document: Mapping[str, Any]) -> str:
     """The tables of ``benchmarks.latency``."""
     return "\n".join(table.markdown() for table in latency_tables(document["results"]))
+
+
+def latency_summary(document: Mapping[str, Any]) -> str:
+    """Whole questions alone."""
+    return whole_table(document["results"]["end_to_end"]).markdown()
 
 
 def perspective_detection(document: Mapping[str, Any]) -> str:
@@ -37,22 +50,30 @@ def perspective_detection(document: Mapping[str, Any]) -> str:
     return "\n".join(table.markdown() for table in detection_tables(document["results"]))
 
 
-SECTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "coverage": coverage,
-    "latency": latency,
-    "perspective_detection": perspective_detection,
+SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
+    "coverage": ("coverage", coverage),
+    "coverage-summary": ("coverage", coverage_summary),
+    "latency": ("latency", latency),
+    "latency-summary": ("latency", latency_summary),
+    "perspective_detection": ("perspective_detection", perspective_detection),
 }
+"""For each section the results it is made of, and how."""
 
-
-DOCUMENTS = ("README.md", "docs/downstream.md", "docs/judge.md", "docs/pir.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/downstream.md",
+    "docs/judge.md",
+    "docs/measured.md",
+    "docs/pir.md",
+)
 """The files with sections to fill."""
 
 
 def bodies(results: Path) -> dict[str, str]:
-    """What each section is to say: of ``SECTIONS`` from ``NAME.json``, of PIR from its files."""
+    """What each section is to say."""
     found = {**pir_sections(results), **downstream_sections(results)}
-    for name, section in SECTIONS.items():
-        path = results / f"{name}.json"
+    for name, (source, section) in SECTIONS.items():
+        path = results / f"{source}.json"
         if path.is_file():
             document = json.loads(path.read_text(encoding="utf-8"))
             command = f"`{document['command']}`, {document['date'][:10]}"

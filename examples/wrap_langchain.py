@@ -63,11 +63,17 @@ def read(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DEBATES / name).read_text("utf-8").splitlines()]
 
 
-def main(question: str = "Do zoos harm animals?", k: int = 3, **options: Any) -> int:
-    """Prints what both chains found and answered; ``options`` are for the wrapped retriever."""
+def build_store() -> InMemoryVectorStore:
+    """The sample debates in LangChain's own in-memory store."""
     store = InMemoryVectorStore(LocalEmbeddings())
     passages = read("passages.jsonl")
     store.add_documents([Document(p["text"], id=p["id"], metadata=p) for p in passages])
+    return store
+
+
+def main(question: str = "Do zoos harm animals?", k: int = 3, **options: Any) -> int:
+    """Prints what both chains found and answered; ``options`` are for the wrapped retriever."""
+    store = build_store()
     before = chain(store.as_retriever(search_kwargs={"k": k})).invoke(question)
     after = chain(PerspectiveRetriever.wrap(store, k=k, **options)).invoke(question)
 

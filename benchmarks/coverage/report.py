@@ -95,12 +95,30 @@ COLUMNS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 """Means in percent with 95% intervals; balance is labels of each side; costs are those of k = 5."""
 
 
-def table(results: Mapping[str, Any], title: str, columns: Sequence[str] = tuple(COLUMNS)) -> Table:
-    """The results as one table, by default with all of ``COLUMNS``."""
+def table(
+    results: Mapping[str, Any],
+    title: str,
+    columns: Sequence[str] = tuple(COLUMNS),
+    names: Sequence[str] | None = None,
+) -> Table:
+    """The results as one table, by default with all rows and all of ``COLUMNS``."""
     result = Table(title, ("configuration", *columns))
-    for name, row in results["rows"].items():
-        result.add(name, *(COLUMNS[column](row) for column in columns))
+    for name in results["rows"] if names is None else names:
+        result.add(name, *(COLUMNS[column](results["rows"][name]) for column in columns))
     return result
+
+
+def summary_table(results: Mapping[str, Any], title: str) -> Table:
+    """Of each kind of row the one of highest MRecall@5: without a judge, with it, with a perfect
+    one; and those that the others are compared with.
+    """
+    rows = results["rows"]
+    names = [name for name in (BASELINE, GUARDED) if name in rows]
+    for kind in ("search", "judged", "ceiling"):
+        own = [name for name in rows if rows[name]["kind"] == kind and name != BASELINE]
+        names += sorted(own, key=lambda name: -_mrecall(rows[name]))[:1]
+    columns = ("MRecall@5", "vs top-k (p)", "Precision@5", "MRecall@10", "seconds")
+    return table(results, title, columns, [name for name in rows if name in names])
 
 
 def tables(results: Mapping[str, Any], title: str) -> list[Table]:
@@ -158,6 +176,10 @@ def _statement(values: Mapping[str, Values], seed: int) -> str:
             f"[{100 * bounds.low:+.1f}, {100 * bounds.high:+.1f}], p = {difference.p:.4f}."
         )
     return " ".join(parts)
+
+
+def _mrecall(row: Mapping[str, Any]) -> float:
+    return float(row["metrics"]["mrecall@5"]["mean"])
 
 
 def _mean(sample: Sequence[float]) -> float:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import exit_status, publish
-from benchmarks.core.table import Table, wide_console
+from benchmarks.core.table import wide_console
 from benchmarks.latency import ONE_BLAS_THREAD, end_to_end, mmr, pure
+from benchmarks.latency.report import tables
 from perspective_rag import Corpus, CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.protocols import Embedder, Judge
@@ -100,83 +100,6 @@ def _run(
     markdown = "\n".join(table.markdown() for table in shown)
     publish(document, options.out or _default_out(options), console, markdown=markdown, shown=shown)
     return 0
-
-
-def tables(found: Mapping[str, Any]) -> list[Table]:
-    """The results as tables, those of the parts that were run."""
-    shown = [_pure_table(found["pure"]), _mmr_table(found["mmr"])]
-    if "end_to_end" in found:
-        shown += [_whole_table(found["end_to_end"]), _judge_table(found["judge"])]
-    return shown
-
-
-def _pure_table(part: Mapping[str, Any]) -> Table:
-    shape = part["shape"]
-    table = Table(
-        f"Pure steps, fetch_k {shape['fetch_k']}, {shape['perspectives']} perspectives, d "
-        f"{shape['d']} (target: all together below {part['target_ms']:g} ms, {_said(part['met'])})",
-        ("step", "p50 ms", "p95 ms", "fastest ms"),
-    )
-    for name, times in part["steps"].items():
-        table.add(name, *(f"{times[each]:.2f}" for each in ("p50_ms", "p95_ms", "min_ms")))
-    return table
-
-
-def _mmr_table(part: Mapping[str, Any]) -> Table:
-    table = Table(
-        f"MMR, d {part['d']}, one run (target: {part['target_ratio']:g} times as fast, "
-        f"{_said(part['met'])})",
-        ("vectors", "k", "ours p50 ms", "LangChain p50 ms", "ratio", "of fastest", "same choice"),
-    )
-    for case in part["cases"]:
-        table.add(
-            f"{case['form']} of {case['n']}",
-            str(case["k"]),
-            f"{case['ours']['p50_ms']:.3f}",
-            f"{case['langchain']['p50_ms']:.3f}",
-            f"{case['ratio']:.1f}",
-            f"{case['ratio_of_fastest']:.1f}",
-            "yes" if case["same_choice"] else "no",
-        )
-    return table
-
-
-def _whole_table(part: Mapping[str, Any]) -> Table:
-    table = Table(
-        f"Whole questions over {part['passages']:,} passages ({part['questions']} questions; index "
-        f"{part['index_seconds']:.1f} s, first question {part['first_question_seconds']:.1f} s)",
-        ("stage", "cold p50 ms", "cold p95 ms", "warm p50 ms", "warm p95 ms"),
-    )
-    for stage in part["cold"]["stages"]:
-        cells = [
-            f"{part[turn]['stages'][stage][name]:.1f}"
-            for turn in ("cold", "warm")
-            for name in ("p50_ms", "p95_ms")
-        ]
-        table.add(stage, *cells)
-    for count in part["cold"]["mean"]:
-        cold, warm = (f"{part[turn]['mean'][count]:.1f}" for turn in ("cold", "warm"))
-        table.add(f"{count.replace('_', ' ')} (mean)", cold, "", warm, "")
-    return table
-
-
-def _judge_table(part: Mapping[str, Any]) -> Table:
-    table = Table(
-        f"Judge on passages of {part['mean_words']:.0f} words, in batches of {part['batch']}",
-        ("judge", "pairs/s", "batch p50 ms", "batch p95 ms"),
-    )
-    times = part["batch_times"]
-    table.add(
-        f"{part['pairs']} pairs",
-        f"{part['pairs_per_second']:.1f}",
-        f"{times['p50_ms']:.1f}",
-        f"{times['p95_ms']:.1f}",
-    )
-    return table
-
-
-def _said(met: bool) -> str:
-    return "met" if met else "missed"
 
 
 def _default_out(options: argparse.Namespace) -> Path:
