@@ -190,9 +190,7 @@ def test_r6_mmr_is_carbonell_and_goldstein_s(store, debate, weight, question):
     assert found == [texts[i] for i in mmr(row, rows, 5, weight)]
 
 
-def test_r7_candidates_of_an_unknown_store_are_embedded_once_in_one_batch(
-    documents, judge, debate
-):
+def test_r7_candidates_of_an_unknown_store_are_embedded_once_in_one_batch(documents, judge, debate):
     class Batches(debate.WordEmbeddings):
         sizes: list
 

@@ -163,3 +163,25 @@ def test_an_adapter_of_ones_own_reads_vectors_back(zoo):
     assert len(asked) == 1
     known = {hit.passage.id for hit, row in zip(hits, rows, strict=True) if np.isfinite(row).all()}
     assert known == set("abcde")
+
+
+def test_a_retriever_takes_an_adapter_of_ones_own(zoo):
+    class Cupboard(SimpleVectorStore):
+        pass
+
+    def vectors(store, names):
+        return {name: store.data.embedding_dict[name] for name in names}
+
+    model = zoo.HashEmbedding()
+    index = zoo.index(embed_model=model, vector_store=Cupboard())
+    plain = PerspectiveRetriever(index, judge=None, relevance_weight=0.5, adapter=StoreAdapter())
+    adapted = PerspectiveRetriever(
+        index, judge=None, relevance_weight=0.5, adapter=StoreAdapter(vectors=vectors)
+    )
+    model.texts.clear()
+    found = adapted.report(QUESTION)
+    assert not set(model.texts) & set(zoo.texts.values())
+    assert found.trace.calls["vectors"] == 1
+    again = plain.report(QUESTION)  # the candidates are embedded where nothing reads them back
+    assert set(zoo.texts.values()) <= set(model.texts)
+    assert [p.id for p in again.passages] == [p.id for p in found.passages]

@@ -13,6 +13,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 
+from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, passage_dedup_key
 from llama_index.retrievers.perspective_rag.parts import (
@@ -31,8 +32,9 @@ from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Expander, Extractor
 from perspective_rag.types import Perspective, RetrievalResult
 
-_PARAMETERS = tuple(
-    "dedup_key embed_model expander extractor filters gate judge llm perspectives skip_if".split()
+_PARAMETERS = (
+    *"adapter dedup_key embed_model expander extractor filters gate judge llm".split(),
+    *"perspectives skip_if takes_vector".split(),
 )
 
 
@@ -43,6 +45,7 @@ class PerspectiveRetriever(BaseRetriever):
     index or retriever is searched by text, unless ``embed_model`` is given: it then gets the
     vectors in ``QueryBundle.embedding``. ``takes_vector=False`` says that it does not read them, as
     keyword retrievers do not; ``embed_model`` then re-orders what they find.
+    ``adapter`` knows what is special about a vector store that is not known here.
     ``filters`` reach the vector store with every search.
     ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
     ``llm`` names the perspectives of a question, with rules to fall back on; without it the rules
@@ -75,13 +78,16 @@ class PerspectiveRetriever(BaseRetriever):
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
         takes_vector: bool | None = None,
+        adapter: StoreAdapter | None = None,
         callback_manager: CallbackManager | None = None,
         gate: Gate | None = None,
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
         self.options = options_of(options, changes, parameters=_PARAMETERS)
-        self._store = LlamaIndexStore(source, filters=filters, takes_vector=takes_vector)
+        self._store = LlamaIndexStore(
+            source, filters=filters, takes_vector=takes_vector, adapter=adapter
+        )
         unknown = takes_vector is None and self._store.embed_model is None
         self._assumed = unknown and embed_model is not None
         if self._assumed:
