@@ -31,9 +31,7 @@ def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
 
 def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
     """``dedup_key`` for passages, of which a function gets the document."""
-    if given is None or isinstance(given, str):
-        return given
-    return lambda passage: given(passage.source)
+    return (lambda passage: given(passage.source)) if callable(given) else given
 
 
 def report_of(result: RetrievalResult) -> dict[str, Any]:

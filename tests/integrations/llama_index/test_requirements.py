@@ -638,6 +638,8 @@ def test_r20_a_key_of_ones_own_decides_what_is_one_node(zoo, key):
     retriever = PerspectiveRetriever(zoo.index(), judge=None, k=50, dedup_key=key)
     shelves = [item.node.metadata["shelf"] for item in retriever.retrieve(zoo.question)]
     assert sorted(shelves) == ["even", "odd"]
+    with pytest.raises(ConfigError, match="dedup_key"):
+        PerspectiveRetriever(zoo.index(), judge=None, dedup_key=3)
 
 
 def test_r21_the_same_text_from_two_sources_stays_two_nodes(zoo):

@@ -20,9 +20,7 @@ DedupKey = str | Callable[[BaseNode], Any]
 
 def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
     """``dedup_key`` for passages, of which a function gets the node."""
-    if given is None or isinstance(given, str):
-        return given
-    return lambda passage: given(passage.source)
+    return (lambda passage: given(passage.source)) if callable(given) else given
 
 
 def passage_of(node: BaseNode) -> Passage:
