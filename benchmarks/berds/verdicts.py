@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.berds.questions import Question
 from perspective_rag import JudgeError, Passage, Perspective, run
+from perspective_rag.judging import in_range
 from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Judge
 
@@ -127,9 +128,8 @@ class Verdicts:
         read = [Passage(str(place), self.shown(each)) for place, each in enumerate(passages)]
         perspectives = [Perspective(f"p{place}", text) for place, text in enumerate(texts)]
         try:
-            matrix = np.asarray(run(self.judge.judge(perspectives, read)), dtype=float)
-            if matrix.shape != (len(read), len(texts)):
-                raise JudgeError(f"{self.judge.name} gave shape {matrix.shape}")
+            verdicts = run(self.judge.judge(perspectives, read))
+            matrix = in_range(verdicts, (len(read), len(texts)), self.judge.name)
         except Exception as error:
             if strict:
                 raise JudgeError(f"{question.id}: {error}") from error

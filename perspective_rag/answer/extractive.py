@@ -10,6 +10,7 @@ import numpy as np
 
 from perspective_rag.checks import count
 from perspective_rag.flow import Flow, degrade
+from perspective_rag.judging import in_range
 from perspective_rag.protocols import Judge
 from perspective_rag.sentences import split_sentences, text_key, words
 from perspective_rag.types import (
@@ -108,10 +109,8 @@ class ExtractiveAnswerer:
             for i, s in enumerate(sentences)
         ]
         try:
-            judged = np.asarray((yield from self.judge.judge(perspectives, passages)), dtype=float)
-            if judged.shape != shape:
-                raise ValueError(f"the judge gave shape {judged.shape} where {shape} is expected")
-            return judged
+            judged = yield from self.judge.judge(perspectives, passages)
+            return in_range(judged, shape, self.judge.name)
         except Exception as error:
             yield from degrade("answer", "the judge failed; shared words rank sentences", error)
             return unknown

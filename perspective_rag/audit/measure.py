@@ -13,8 +13,9 @@ from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.checks import between
 from perspective_rag.errors import CapabilityError, ConfigError, PerspectiveRAGError, RetrievalError
 from perspective_rag.flow import Recorder, run
+from perspective_rag.judging import in_range
 from perspective_rag.protocols import Embedder, Judge, Store
-from perspective_rag.types import Degradation, Passage, Perspective
+from perspective_rag.types import Degradation, Matrix, Passage, Perspective, Vector
 
 BATCH = 16
 NEUTRAL = "neutral"
@@ -33,9 +34,7 @@ class Ranking:
     asked: str
     passages: tuple[Passage, ...]
     seconds: float
-    support: np.ndarray[tuple[int, int], np.dtype[np.float64]] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
+    support: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def _distinct(audited: Audited) -> dict[tuple[str, str], Passage]:
 def _judged(audited: Audited, judge: Judge, recorder: Recorder) -> Audited:
     perspectives = audited.question.perspectives
     passages = _distinct(audited)
-    rows: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+    rows: dict[tuple[str, str], Vector] = {}
     keys = list(passages)
     for start in range(0, len(keys) if perspectives else 0, BATCH):
         batch = keys[start : start + BATCH]
@@ -162,12 +161,10 @@ def _table(
     perspectives: Sequence[Perspective],
     passages: Sequence[Passage],
     recorder: Recorder,
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+) -> Matrix:
     shape = (len(passages), len(perspectives))
     try:
-        table = np.asarray(run(judge.judge(perspectives, passages), recorder), dtype=float)
-        if table.shape != shape:
-            raise ConfigError(f"judge {judge.name!r} gave shape {table.shape}, expected {shape}")
+        table = in_range(run(judge.judge(perspectives, passages), recorder), shape, judge.name)
     except Exception as error:
         if recorder.strict and isinstance(error, PerspectiveRAGError):
             raise

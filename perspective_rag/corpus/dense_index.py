@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -14,8 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perspective_rag.checks import count
 from perspective_rag.corpus.loading import Corpus
 from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.ledger import hold
 from perspective_rag.protocols import Embedder
 from perspective_rag.types import Matrix, Passage
 from perspective_rag.vectors import as_matrix
@@ -59,8 +60,7 @@ def build_dense_index(
     the folder holds the index of another corpus or model, is damaged, or is being built by another
     process, and ConfigError for embeddings that cannot be used.
     """
-    if batch < 1:
-        raise ConfigError(f"batch must be at least 1, got {batch}")
+    count("batch", batch)
     if dtype not in ("float16", "float32"):
         raise ConfigError(f"dtype must be 'float16' or 'float32', got {dtype!r}")
     corpus = corpus if isinstance(corpus, Corpus) else Corpus(list(corpus))
@@ -224,13 +224,10 @@ def _write(folder: Path, manifest: _Manifest) -> None:
 def _only_builder(folder: Path) -> Iterator[None]:
     """Keeps a second process out; the lock goes with the process, however it ends."""
     with (folder / "lock").open("ab") as stream:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise CorpusError(f"another process is building the index in {folder}") from error
+        try:
+            hold(stream, folder)
+        except ConfigError as error:
+            raise CorpusError(f"another process is building the index in {folder}") from error
         yield
 
 

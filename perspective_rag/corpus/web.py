@@ -15,9 +15,10 @@ from typing import Any
 
 from perspective_rag.backends.web_pages import PageFetcher, PageRefused, RawPage
 from perspective_rag.backends.web_search import SearchEngine, WebResult
+from perspective_rag.checks import count
 from perspective_rag.corpus.records import decoded
 from perspective_rag.corpus.splitting import split_text
-from perspective_rag.errors import ConfigError, CorpusError, MissingDependency, RetrievalError
+from perspective_rag.errors import CorpusError, MissingDependency, RetrievalError
 from perspective_rag.types import Passage
 
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.I)
@@ -44,8 +45,7 @@ class WebCorpus:
 
     def __post_init__(self) -> None:
         for name in ("pages", "words", "max_concurrency"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+            count(name, getattr(self, name))
 
     def passages(self, question: str) -> list[Passage]:
         """The passages for a question, page by page in the order of the results.
@@ -72,12 +72,12 @@ class WebCorpus:
         return found
 
     def _results(self, question: str) -> list[WebResult]:
-        kept = self._read("search", f"{self.engine.name}\n{self.pages}\n{question}")
+        key = f"{self.engine.name}\n{self.pages}\n{question}"
+        kept = self._read("search", key)
         if kept is not None:
             return [WebResult(url, title) for url, title in kept["results"]]
         found = self.engine.find(question, self.pages)
         rows = [[each.url, each.title] for each in found]
-        key = f"{self.engine.name}\n{self.pages}\n{question}"
         self._keep("search", key, {"question": question, "results": rows})
         return found
 

@@ -120,6 +120,14 @@ class NarrowJudge(TableJudge):
         return np.vstack([matrix[1:], matrix, matrix])
 
 
+class LogitJudge(TableJudge):
+    """Gives numbers that are no probabilities."""
+
+    def judge(self, perspectives, passages):
+        matrix = yield from super().judge(perspectives, passages)
+        return matrix + 3.0
+
+
 def test_what_the_judge_could_not_judge_is_ranked_by_words():
     plain = run(ExtractiveAnswerer().answer(RESULT))
     assert run(ExtractiveAnswerer(NaNJudge()).answer(RESULT)) == plain
@@ -127,7 +135,12 @@ def test_what_the_judge_could_not_judge_is_ranked_by_words():
 
 @pytest.mark.parametrize(
     "judge",
-    [TableJudge(failing=frozenset({"a#0"})), type("Bad", (), {"threshold": 0.5})(), NarrowJudge()],
+    [
+        TableJudge(failing=frozenset({"a#0"})),
+        type("Bad", (), {"threshold": 0.5})(),
+        NarrowJudge(),
+        LogitJudge(),
+    ],
 )
 def test_a_judge_that_fails_is_recorded_and_words_rank(judge):
     answer, book = drive(lambda: ExtractiveAnswerer(judge).answer(RESULT))

@@ -22,7 +22,7 @@ from perspective_rag.audit import (
     worst,
     write_audit_questions,
 )
-from perspective_rag.errors import CapabilityError, PerspectiveRAGError, RetrievalError
+from perspective_rag.errors import CapabilityError, JudgeError, PerspectiveRAGError, RetrievalError
 from perspective_rag.flow import call
 from perspective_rag.reporting import charts, html
 from perspective_rag.testing import HashEmbedder, MemoryStore
@@ -222,6 +222,23 @@ def test_a_store_by_vector_is_asked_through_its_embedder():
 def test_settings_out_of_range_are_refused(options):
     with pytest.raises(ConfigError, match=r"must be"):
         audited(lambda text, k: [], ASKED[0], **{"k": 5, **options})
+
+
+@pytest.mark.parametrize("table", [[[3.2, -1.0]], [[0.5]]])
+def test_what_is_no_probability_supports_nothing_and_is_recorded(table):
+    class Logits(MarkJudge):
+        def _table(self, perspectives, passages):
+            return np.array(table)
+
+    two = (Perspective("support", "yes"), Perspective("oppose", "no"))
+    asked = [AuditQuestion("q", "Which?", two)]
+    search = CallableStore(lambda text, k: passages("pro")[:k])
+    measured = measure(asked, search, None, Logits(), k=1, depth=1)
+    ranking = measured.audited[0].rankings["neutral"]
+    assert np.isnan(ranking.support).all()
+    assert measured.degradations
+    with pytest.raises(JudgeError, match="marks"):
+        measure(asked, search, None, Logits(), k=1, depth=1, strict=True)
 
 
 def test_more_than_two_perspectives_have_coverage_and_no_sides():
