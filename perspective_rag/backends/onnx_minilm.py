@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perspective_rag.checks import count
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import normalised
@@ -46,8 +47,7 @@ class OnnxMiniLM:
         if pooling not in ("mean", "cls"):
             raise ConfigError(f"pooling must be 'mean' or 'cls', got {pooling!r}")
         for option, value in (("max_tokens", max_tokens), ("batch_size", batch_size)):
-            if value < 1:
-                raise ConfigError(f"{option} must be at least 1, got {value}")
+            count(option, value)
         self._model_path = Path(model_path) if model_path is not None else _packaged_model()
         if tokenizer_path is not None:
             self._tokenizer_path = Path(tokenizer_path)

@@ -91,6 +91,8 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     store, embedder, name = _retriever(options, screen)
     judge = judge_of(options.judge, options.cache)
+    # A pipeline chooses k passages together: what it would show at a greater depth is another set.
+    depth = options.k if options.pipeline else max(options.depth, options.k)
     with _progress(screen) as progress:
         measured = measure(
             questions,
@@ -98,13 +100,12 @@ def _run(options: argparse.Namespace) -> int:
             embedder,
             judge,
             k=options.k,
-            depth=options.k if options.pipeline else max(options.depth, options.k),
+            depth=depth,
             min_support=options.min_support,
             strict=options.strict,
             on_progress=progress,
         )
     measured = replace(measured, degradations=[*problems, *measured.degradations])
-    depth = options.k if options.pipeline else max(options.depth, options.k)
     figures = audit_figures(measured, k=options.k, depth=depth, seed=options.seed)
     about = {"Retriever": name, "Questions": options.questions.name, "Judge": judge.name}
     if options.pipeline and options.judge == "default":

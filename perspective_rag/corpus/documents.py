@@ -46,15 +46,20 @@ def markdown_record(path: Path, report: Report) -> Iterator[Record]:
 def html_record(path: Path, report: Report) -> Iterator[Record]:
     """The text of an HTML file, a line for each block, without scripts, styles, navigation."""
     data = path.read_bytes()
-    charset = _CHARSET.search(data, 0, 2048)
     page = _Page()
-    markup = decoded(data, report, charset[1].decode("ascii") if charset else None)
+    markup = decoded(data, report, declared_charset(data))
     try:
         page.feed(markup)
         page.close()
     except AssertionError as error:  # html.parser, on some broken declarations
         report(0, f"cannot be read to its end: {error}")
     yield from _record(page.text(), page.title or page.heading, report)
+
+
+def declared_charset(data: bytes) -> str | None:
+    """The character set that a page names at its beginning."""
+    named = _CHARSET.search(data, 0, 2048)
+    return named[1].decode("ascii", "replace") if named else None
 
 
 def _record(text: str, title: str, report: Report) -> Iterator[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.checks import count
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han. Two of their
 # characters count as one word: near the average word, and a passage still fits a model's input.
@@ -35,8 +35,7 @@ def split_text(text: str, words: int = 100) -> list[str]:
     but white space between pieces is lost, and a text without words gives no pieces. Raises
     ConfigError for words < 1.
     """
-    if words < 1:
-        raise ConfigError(f"words must be at least 1, got {words}")
+    count("words", words)
     pieces: list[tuple[int, int, int]] = []  # start, end, words
     for start, end, size in _units(text, words):
         if pieces and pieces[-1][2] + size <= words:
@@ -54,12 +53,12 @@ def _units(text: str, words: int) -> Iterator[tuple[int, int, int]]:
     start = 0
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     for end in [*ends, len(text)]:
-        count, last = 0, start
+        size, last = 0, start
         for word in _WORD.finditer(text, start, end):
-            if count == words:
-                yield start, last, count
-                start, count = word.start(), 0
-            count, last = count + 1, word.end()
-        if count:
-            yield start, end, count
+            if size == words:
+                yield start, last, size
+                start, size = word.start(), 0
+            size, last = size + 1, word.end()
+        if size:
+            yield start, end, size
         start = end

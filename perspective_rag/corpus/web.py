@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,12 +15,11 @@ from typing import Any
 from perspective_rag.backends.web_pages import PageFetcher, PageRefused, RawPage
 from perspective_rag.backends.web_search import SearchEngine, WebResult
 from perspective_rag.checks import count
+from perspective_rag.corpus.documents import declared_charset
 from perspective_rag.corpus.records import decoded
 from perspective_rag.corpus.splitting import split_text
 from perspective_rag.errors import CorpusError, MissingDependency, RetrievalError
 from perspective_rag.types import Passage
-
-_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.I)
 
 _log = logging.getLogger(__name__)
 
@@ -154,5 +152,4 @@ def _charset(page: RawPage) -> str | None:
     """What the server names, unless that is UTF-8, which was tried; else what the page names."""
     if page.charset and page.charset.lower().replace("-", "") != "utf8":
         return page.charset
-    declared = _CHARSET.search(page.body, 0, 2048)
-    return declared[1].decode("ascii") if declared else None
+    return declared_charset(page.body)
