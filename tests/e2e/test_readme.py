@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shlex
 import subprocess
@@ -12,9 +13,11 @@ from pathlib import Path
 import pytest
 
 import perspective_rag
+from langchain_perspective_rag import PerspectiveRetriever
 from perspective_rag.options import ALIASES, OPTION_NAMES, PipelineOptions
 
 ROOT = Path(__file__).parents[2]
+LABELS = ROOT / "examples" / "debates" / "labels.jsonl"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 PYTHON = [code for language, code in BLOCKS if language == "python"]
@@ -32,16 +35,31 @@ PROSE = re.sub(r"^```.*?^```", "", README, flags=re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="module")
 def before():
     """What the snippets take for given: a vector store and an index over the sample debates."""
-    sys.path.insert(0, str(ROOT / "examples"))
-    try:
-        langchain = importlib.import_module("wrap_langchain")
-        llama_index = importlib.import_module("wrap_llama_index")
-    finally:
-        sys.path.pop(0)
-    return {
-        "vectorstore": langchain.build_store(),
-        "index": llama_index.build_index(),
+    langchain, llama_index = (
+        importlib.import_module(f"examples.wrap_{name}") for name in ("langchain", "llama_index")
+    )
+    return {"vectorstore": langchain.build_store(), "index": llama_index.build_index()}
+
+
+def test_the_table_at_the_top_is_what_the_example_finds(before):
+    [block] = [text for language, text in BLOCKS if language == "text"]
+    command, _, *rows = block.splitlines()
+    question = shlex.split(command)[-1]
+    store = before["vectorstore"]
+    sides = {
+        row["passage"]: ", ".join(row["supports"])
+        for row in map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())
     }
+    retrievers = (
+        store.as_retriever(search_kwargs={"k": 3}),
+        PerspectiveRetriever.wrap(store, k=3),
+    )
+    found = [
+        [f"{sides[each.id]} {each.metadata['title']}" for each in retriever.invoke(question)]
+        for retriever in retrievers
+    ]
+    shown = [[" ".join(cell.split()) for cell in re.split(r" {4,}", row)] for row in rows]
+    assert shown == [list(pair) for pair in zip(*found, strict=True)]
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
