@@ -1,21 +1,22 @@
 """A projection chosen for each query: how much its perspective counts, read off the candidates.
 
-q, r, p and c are unit vectors of the query, its root, its perspective and a candidate. A search
-with q finds the first candidates; m is their mean. Then
+q, r, p and c are unit vectors of the query, its root, its perspective and a candidate.
 
-    R = unit(r - CENTRING m)          the root without what all the first candidates share
-    P = unit(p - its part in span(K)) the perspective without the words for a kind of text
-    B = mean of P . c over the TOP candidates of (R + P) . c   how far they bear the perspective out
-    w = min(1, max(0, B) / BORNE_OUT)
-    score of c = cos(R + w P, c)
+    P = unit(p without its part in span(K))   the perspective without words for a kind of text
+    one search with q + r + P                 finds the candidates; m is the mean of the first
+    S = mean of the TOP highest P . c - mean of P . c    how far P tells these candidates apart
+    w = min(1, S / TOLD_APART)
+    R  = unit(r - COMMON m)                   root and perspective without
+    P' = unit(P - COMMON (P . m^) m^)         half of what the candidates have in common
+    score of c = cos(R + w P' + (1 - w) q, c)
 
-A perspective that is content ("happened in Mexico") is said by documents that also fit the root: B
-is high, and the perspective counts as much as the root. One that only instructs ("a claim that
-opposes ...") is said by none, B is near 0, and what is left is the root: the perspective is
-removed, as in PAP (PIR section 3.1), but nothing of the root with it. K holds the vectors of
+A perspective that is content ("happened in Mexico") is said by some candidates and not by others:
+S is high, and it counts as much as the root. One that only instructs ("a claim that opposes ...")
+is about as near to one candidate as to the next, S is low, and root and plain query rank instead.
+In between, the three are mixed, so that a wrong weight costs little. K holds the vectors of
 ``KINDS``: "a news article" in a perspective says which corpus is searched, not what is asked for.
 
-The search costs one further query, with R + P; candidates of both searches are ranked.
+PIR (section 3.1) removes the perspective of every query; this is the choice that it leaves open.
 """
 
 from __future__ import annotations
@@ -33,47 +34,54 @@ from perspective_rag.vectors import as_matrix, as_vector, is_zero, normalised
 KINDS = ("a text", "a document", "an article", "a claim", "a question", "a story")
 """Words for a kind of text; their vectors are what ``kinds`` is."""
 
-CENTRING = 0.5
-"""The share of the first candidates' mean that is taken from the root, in [0, 1]."""
+COMMON = 0.5
+"""The share of what the candidates have in common that root and perspective lose, in [0, 1]."""
 
-BORNE_OUT = 0.3
-"""The mean cosine from which a perspective counts in full; higher: perspectives count less."""
+TOLD_APART = 0.25
+"""The S from which a perspective counts in full, a difference of cosines; higher: it counts less.
+"""
 
 TOP = 5
-"""The candidates that are asked whether they bear the perspective out."""
+"""The candidates nearest to the perspective that are held against all of them."""
+
+CANDIDATES = 100
+"""The candidates that m and S are read off; the search fetches as many at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """R and P of one query, each of shape (d,) and length one.
+    """q, r and P of one query, each of shape (d,) and length one.
 
-    ``problem`` says why the query is searched as it is; ``root`` is then the query and
-    ``perspective`` zero. ``kept`` in [0, 1] is the length of the perspective without the words for
-    kinds of text.
+    ``problem`` says why the query is searched as it is; ``perspective`` is then zero. ``kept`` in
+    [0, 1] is the length of the perspective without the words for kinds of text.
     """
 
+    query: Vector
     root: Vector
     perspective: Vector
     kept: float
     problem: str | None = None
 
     @property
-    def both(self) -> Vector:
-        """The vector of the second search, R + P."""
-        return self.root + self.perspective
+    def search(self) -> Vector:
+        """The vector of the search: q + r + P, or q where there is a problem."""
+        if self.problem is not None:
+            return self.query
+        whole: Vector = self.query + self.root + self.perspective
+        return self.query if is_zero(whole) else whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """What was chosen: ``vector`` (d,) of length one, to compare candidates with by cosine.
 
-    ``weight`` in [0, 1] is how much the perspective counts beside the root; ``borne_out`` in
-    [-1, 1] is what it was read off.
+    ``weight`` in [0, 1] is how much the perspective counts beside the root; ``told_apart`` in
+    [0, 2] is what it was read off.
     """
 
     vector: Vector
     weight: float
-    borne_out: float
+    told_apart: float
     kept: float
     problem: str | None = None
 
@@ -82,7 +90,7 @@ class Choice:
         """The choice in a sentence."""
         if self.problem is not None:
             return f"plain query: {self.problem}"
-        found = f"the best candidates bear the perspective out by {self.borne_out:.2f}"
+        found = f"the perspective tells the candidates apart by {self.told_apart:.2f}"
         if self.weight <= 0.0:
             return f"perspective removed: {found}"
         if self.weight >= 1.0:
@@ -94,7 +102,7 @@ class Choice:
         return {
             "reason": self.reason,
             "weight": round(self.weight, 4),
-            "borne_out": round(self.borne_out, 4),
+            "told_apart": round(self.told_apart, 4),
             "kept": round(self.kept, 4),
         }
 
@@ -103,50 +111,55 @@ def parts(
     query: ArrayLike,
     root: ArrayLike,
     perspective: ArrayLike,
-    first: ArrayLike,
     *,
     kinds: ArrayLike | None = None,
-    centring: float = CENTRING,
 ) -> Parts:
-    """R and P of one query from the candidates that the plain query found.
+    """q, r and P of one query, and with them the vector to search with.
 
-    ``query``, ``root`` and ``perspective`` have shape (d,), ``first`` (n, d), ``kinds`` (m, d) or
-    None (P is then p itself); lengths do not matter. ``centring`` stands for CENTRING. The query
-    stays as it is where p or r is zero or where kinds of text are all that p names. Raises
-    ConfigError for shapes that differ and for NaN or infinity.
+    ``query``, ``root`` and ``perspective`` have shape (d,), ``kinds`` (m, d) or None (P is then p
+    itself); lengths do not matter. The query stays as it is where p or r is zero or where kinds of
+    text are all that p names. Raises ConfigError for shapes that differ and for NaN or infinity.
     """
     q = _unit(as_vector(query, "query"))
     r = _unit(as_vector(root, "root", size=q.size))
     p = _unit(as_vector(perspective, "perspective", size=q.size))
-    found = _rows(first, "first", q.size)
+    nothing = np.zeros_like(q)
     if not p.any() or not r.any():
         which = "perspective" if r.any() else "root"
-        return Parts(q, np.zeros_like(q), 0.0, f"the {which} is zero")
+        return Parts(q, r, nothing, 0.0, f"the {which} is zero")
     left = p if kinds is None else _outside(p, _rows(kinds, "kinds", q.size))
     if is_zero(left):
-        return Parts(q, np.zeros_like(q), 0.0, "the perspective names kinds of text alone")
-    centred = r - centring * found.mean(axis=0) if len(found) else r
-    own = _unit(centred) if not is_zero(centred) else r
-    return Parts(own, _unit(left), float(np.linalg.norm(left)))
+        return Parts(q, r, nothing, 0.0, "the perspective names kinds of text alone")
+    return Parts(q, r, _unit(left), float(np.linalg.norm(left)))
 
 
-def choose(turned: Parts, candidates: ArrayLike, *, full_at: float = BORNE_OUT) -> Choice:
-    """The weight of the perspective and the vector to rank with.
+def choose(
+    turned: Parts,
+    candidates: ArrayLike,
+    *,
+    common: float = COMMON,
+    full_at: float = TOLD_APART,
+) -> Choice:
+    """The weight of the perspective and the vector to rank the candidates with.
 
-    ``candidates`` has shape (n, d): those of both searches. ``full_at``, above 0, stands for
-    BORNE_OUT. Raises ConfigError for another dimension and for NaN or infinity.
+    ``candidates`` has shape (n, d), best first as the search with ``turned.search`` found them; m
+    and S are of the first ``CANDIDATES``. ``common`` stands for COMMON; ``full_at``, above 0, for
+    TOLD_APART. Raises ConfigError for another dimension and for NaN or infinity.
     """
-    rows = _rows(candidates, "candidates", turned.root.size)
+    rows = _rows(candidates, "candidates", turned.query.size)[:CANDIDATES]
     if turned.problem is not None:
-        return Choice(turned.root, 0.0, 0.0, turned.kept, turned.problem)
-    carried = rows @ turned.perspective
-    best = np.argsort(-(rows @ turned.root + carried), kind="stable")[:TOP]
-    borne_out = float(carried[best].mean()) if len(best) else 0.0
-    weight = float(np.clip(borne_out / full_at, 0.0, 1.0))
-    vector = turned.root + weight * turned.perspective
-    # Opposite root and perspective: nothing is left of the sum, and the root is what is asked for.
-    vector = turned.root if is_zero(vector) else _unit(vector)
-    return Choice(vector, weight, borne_out, turned.kept)
+        return Choice(turned.query, 0.0, 0.0, turned.kept, turned.problem)
+    if not len(rows):
+        return Choice(_sum(turned, turned.root, turned.perspective, 0.0), 0.0, 0.0, turned.kept)
+    near = np.sort(rows @ turned.perspective)
+    told_apart = float(near[-TOP:].mean() - near.mean())
+    weight = float(np.clip(told_apart / full_at, 0.0, 1.0))
+    mean: Vector = rows.mean(axis=0)
+    root = _unit_or(turned.root - common * mean, turned.root)
+    axis = _unit(mean)
+    shared = common * float(turned.perspective @ axis) * axis
+    perspective = _unit_or(turned.perspective - shared, turned.perspective)
+    return Choice(_sum(turned, root, perspective, weight), weight, told_apart, turned.kept)
 
 
 def adaptive_scores(
@@ -156,13 +169,13 @@ def adaptive_scores(
     perspective: ArrayLike,
     *,
     kinds: ArrayLike | None = None,
-    fetch_k: int = 50,
-    centring: float = CENTRING,
-    full_at: float = BORNE_OUT,
+    fetch_k: int = CANDIDATES,
+    common: float = COMMON,
+    full_at: float = TOLD_APART,
 ) -> tuple[Vector, Choice]:
-    """The score of every document of a corpus, as two searches of ``fetch_k`` find and rank them.
+    """The score of every document of a corpus, as a search of ``fetch_k`` finds and ranks them.
 
-    ``candidates`` has shape (n, d); the scores (n,): cosines in [-1, 1] for documents that either
+    ``candidates`` has shape (n, d); the scores (n,): cosines in [-1, 1] for documents that the
     search found, cosine - 2 for the others, so that they rank behind. Without a perspective to turn
     to, the cosine to the query for all. Raises ConfigError as ``parts`` does, and for ``fetch_k``
     below 1.
@@ -170,20 +183,21 @@ def adaptive_scores(
     if fetch_k < 1:
         raise ConfigError(f"fetch_k must be at least 1, got {fetch_k}")
     rows = _rows(candidates, "candidates", None)
-    first = _best(rows @ _unit(as_vector(query, "query", size=rows.shape[1])), fetch_k)
-    turned = parts(query, root, perspective, rows[first], kinds=kinds, centring=centring)
-    if turned.problem is not None:
-        return rows @ turned.root, choose(turned, rows[first])
-    found = np.union1d(first, _best(rows @ turned.both, fetch_k))
-    choice = choose(turned, rows[found], full_at=full_at)
+    as_vector(query, "query", size=rows.shape[1])
+    turned = parts(query, root, perspective, kinds=kinds)
+    found = np.argsort(-(rows @ turned.search), kind="stable")[:fetch_k]
+    choice = choose(turned, rows[found], common=common, full_at=full_at)
     scores: Vector = rows @ choice.vector
+    if turned.problem is not None:
+        return scores, choice
     behind = np.full(len(rows), 2.0)
     behind[found] = 0.0
     return scores - behind, choice
 
 
-def _best(scores: Vector, count: int) -> Any:
-    return np.argsort(-scores, kind="stable")[:count]
+def _sum(turned: Parts, root: Vector, perspective: Vector, weight: float) -> Vector:
+    # What cancels out leaves the root, which is what is asked for in any case.
+    return _unit_or(root + weight * perspective + (1.0 - weight) * turned.query, turned.root)
 
 
 def _rows(values: ArrayLike, name: str, columns: int | None) -> Matrix:
@@ -196,6 +210,10 @@ def _rows(values: ArrayLike, name: str, columns: int | None) -> Matrix:
 def _unit(vector: Vector) -> Vector:
     row: Vector = normalised(vector.astype(np.float64))
     return row
+
+
+def _unit_or(vector: Vector, otherwise: Vector) -> Vector:
+    return otherwise if is_zero(vector) else _unit(vector)
 
 
 def _outside(vector: Vector, rows: Matrix) -> Vector:

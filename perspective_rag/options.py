@@ -33,7 +33,7 @@ class PipelineOptions:
     - ``fetch_k``: passages fetched for each query (at least ``k``). More: better coverage, slower.
     - ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity (MMR's lambda).
     - ``projection``: how a query is turned towards its perspective: a row of ``projection``, or
-      "adaptive", chosen for each query (one more search); see ``adaptive``.
+      "adaptive", chosen for each query from what it finds; see ``adaptive``.
     - ``rerank``: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
       question asks for (see ``rerank``); "none" leaves that to the choice of k.
     - ``fusion``: how the rankings of several queries are merged, "rrf" or "round-robin".

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from perspective_rag.adaptive_search import search_turned
+from perspective_rag.adaptive_search import rank_turned
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.coverage import coverage_of
 from perspective_rag.dedup import DedupKey, identity_by
@@ -194,7 +194,7 @@ class PerspectivePipeline:
         """
         rankings = yield from search_all(request, self.store, self.embedder, extraction, queries)
         rankings = yield from rescore(request, self.store, self.embedder, rankings)
-        rankings = yield from search_turned(request, self.store, self.embedder, rankings)
+        rankings = yield from rank_turned(request, self.store, self.embedder, rankings)
         return merge(rankings, fusion=request.options.fusion, key=request.key)
 
     def order(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.adaptive import KINDS
+from perspective_rag.adaptive import CANDIDATES, KINDS, Parts, parts
 from perspective_rag.errors import ConfigError, RetrievalError
 from perspective_rag.flow import Call, Flow, call, degrade
 from perspective_rag.options import PipelineOptions
@@ -23,11 +23,15 @@ from perspective_rag.vectors import as_matrix, cosine
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """The vectors of one query: ``query``, ``root`` and ``perspective``, each of shape (d,)."""
+    """The vectors of one query: ``query``, ``root`` and ``perspective``, each of shape (d,).
+
+    ``turned`` is what the adaptive choice starts from; other projections have none.
+    """
 
     query: Vector
     root: Vector
     perspective: Vector
+    turned: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,16 +87,21 @@ def search_all(
     calls, geometries = [], []
     for query in queries:
         vector, geometry = request.vectors.get(query.text), None
+        depth = max(options.k, options.fetch_k)
         if vector is not None and query.perspective is not None and options.projection != "none":
             geometry = _geometry(query, extraction, request.vectors)
-            # Adaptive searches with the plain query first and turns it by what that finds.
-            method = "none" if options.projection == "adaptive" else options.projection
-            vector, problem = project_query(
-                method, geometry.query, geometry.root, geometry.perspective
-            )
-            if problem:
-                yield from degrade("project", f"{problem} (query {query.text!r})")
-        wanted = {"k": max(options.k, options.fetch_k), "filter": request.filter}
+            if options.projection == "adaptive":
+                geometry = _turned(geometry, request.vectors)
+            if geometry.turned is not None:
+                vector = _as_long_as(geometry.query, geometry.turned.search)
+                depth = max(depth, CANDIDATES)
+            else:
+                vector, problem = project_query(
+                    options.projection, geometry.query, geometry.root, geometry.perspective
+                )
+                if problem:
+                    yield from degrade("project", f"{problem} (query {query.text!r})")
+        wanted = {"k": depth, "filter": request.filter}
         calls.append(Call("search", store.search, (query.text, vector), wanted, store.asearch))
         geometries.append(geometry)
     replies = yield calls
@@ -145,6 +154,21 @@ def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> li
         Hit(passage, float(score), row) if there else Hit(passage)
         for passage, score, row, there in zip(passages, scores, rows, known, strict=True)
     ]
+
+
+def _turned(geometry: Geometry, vectors: Mapping[str, Vector]) -> Geometry:
+    kinds = np.array([vectors[kind] for kind in KINDS])
+    given = geometry.query, geometry.root, geometry.perspective
+    return replace(geometry, turned=parts(*given, kinds=kinds))
+
+
+def _as_long_as(query: Vector, vector: Vector) -> Vector:
+    """The vector at the query's length, so that scores of an inner product keep their scale."""
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        return query
+    scaled: Vector = (vector * (np.linalg.norm(query) / length)).astype(query.dtype)
+    return scaled
 
 
 def with_embeddings(

@@ -5,7 +5,8 @@ python -m benchmarks.pir.adaptive --data data/pir_demo --data data/pir_full \\
 
 For each group of tasks: plain cosine, fixed rows, the adaptive choice, it with the judge's
 re-ordering by stance, parts of it left out, and reworded queries; queries of equal text merged and
-apart. For the first group also the constants chosen on all tasks but one, and but two, of a grid.
+apart. For the first group also the constants chosen on all tasks but one, and but two, of a grid;
+``benchmarks.pir.left_out`` chooses them over several encoders.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +28,23 @@ from benchmarks.core.bootstrap import macro_difference
 from benchmarks.core.table import wide_console
 from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, TaskVectors, Vectors
+from benchmarks.pir.left_out import left_out
 from benchmarks.pir.methods import METHODS, PLAIN, Method, adaptive
 from benchmarks.pir.metrics import gold_ranks, root_values
 from benchmarks.pir.retrievers import Choices, Retriever, load_retriever
 from benchmarks.pir.stance import reranked
 from benchmarks.pir.tasks import Task
 from perspective_rag import ConfigError, CrossEncoderJudge, PerspectiveRAGError
-from perspective_rag.adaptive import BORNE_OUT, CENTRING, KINDS
+from perspective_rag.adaptive import COMMON, KINDS, TOLD_APART
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix
 
 K = 5
 FIXED = (PLAIN, "pap", "pap+", "add", "tri-sum")
-CENTRINGS = (0.25, 0.5, 0.75)
-FULL_AT = (0.2, 0.3, 0.4)
-ALWAYS = 1e-9
-"""BORNE_OUT so small that every perspective with any hold counts in full."""
+COMMONS = (0.25, 0.5, 0.75)
+FULL_AT = (0.2, 0.25, 0.3)
+ALWAYS, NEVER = 1e-9, 1e9
+"""TOLD_APART such that every perspective counts in full, and that none counts."""
 
 Values = dict[str, dict[str, list[float]]]
 """method -> task -> p-Recall@5 of each root."""
@@ -82,7 +84,7 @@ def main(
         document = results.document(
             "pir.adaptive",
             arguments=given,
-            config={"centring": CENTRING, "borne_out": BORNE_OUT, "kinds": list(KINDS), "k": K},
+            config={"common": COMMON, "told_apart": TOLD_APART, "kinds": list(KINDS), "k": K},
             seed=options.seed,
             data={g.name: {t.name: t.fingerprint for t in g.tasks} for g in groups},
             embedder=retriever.name,
@@ -111,10 +113,11 @@ def _group(
     methods["adaptive"] = adaptive(kinds)
     methods["adaptive, perspective always in full"] = adaptive(kinds, full_at=ALWAYS)
     methods["adaptive, no kinds of text"] = adaptive()
-    methods["adaptive, no centring"] = adaptive(kinds, centring=0.0)
+    methods["adaptive, perspective never"] = adaptive(kinds, full_at=NEVER)
+    methods["adaptive, nothing in common removed"] = adaptive(kinds, common=0.0)
     cells = {
-        f"centring {c}, full at {f}": adaptive(kinds, centring=c, full_at=f)
-        for c, f in product(CENTRINGS, FULL_AT)
+        f"common {c}, full at {f}": adaptive(kinds, common=c, full_at=f)
+        for c, f in product(COMMONS, FULL_AT)
         if with_grid
     }
     rows: dict[str, Values] = {"merged": {}, "apart": {}}
@@ -139,11 +142,17 @@ def _group(
             again = vectors.of(other)
             for name in (PLAIN, "adaptive"):
                 _record(worded, other, {name: _scores(methods[name], again)})
+    means = {
+        reading: {cell: _means(tasks) for cell, tasks in values.items()}
+        for reading, values in grid.items()
+    }
+    plain = {reading: _means(values[PLAIN]) for reading, values in rows.items()}
     return {
         "judged_pairs": judged,
         "rows": {reading: _summary(values, options.seed) for reading, values in rows.items()},
-        "left_out_one": {r: _left_out(grid[r], rows[r], 1) for r in grid},
-        "left_out_two": {r: _left_out(grid[r], rows[r], 2) for r in grid},
+        "grid": {reading: dict(cells) for reading, cells in means.items()},
+        "left_out_one": {r: left_out([means[r]], [plain[r]], 1)[0] for r in means},
+        "left_out_two": {r: left_out([means[r]], [plain[r]], 2)[0] for r in means},
         "reworded": _summary(worded, options.seed) if worded else None,
     }
 
@@ -205,7 +214,7 @@ def _summary(values: Values, seed: int) -> dict[str, Any]:
     summary = {}
     plain = list(values[PLAIN].values())
     for name, tasks in values.items():
-        means = {task: 100.0 * float(np.mean(found)) for task, found in tasks.items()}
+        means = _means(tasks)
         difference = macro_difference(list(tasks.values()), plain, seed=seed)
         summary[name] = {
             "tasks": {task: round(mean, 2) for task, mean in means.items()},
@@ -218,34 +227,9 @@ def _summary(values: Values, seed: int) -> dict[str, Any]:
     return summary
 
 
-def _left_out(grid: Values, rows: Values, count: int) -> dict[str, Any]:
-    """Each choice of ``count`` tasks scored with the constants best on the mean of the others."""
-    if not grid:
-        return {}
-    means = {
-        cell: {task: 100.0 * float(np.mean(found)) for task, found in tasks.items()}
-        for cell, tasks in grid.items()
-    }
-    tasks = list(next(iter(means.values())))
-    if len(tasks) <= count:
-        return {}
-    folds = {}
-    scored: dict[str, list[float]] = {task: [] for task in tasks}
-    for held in combinations(tasks, count):
-        others = [task for task in tasks if task not in held]
-        best = max(means, key=lambda cell: np.mean([means[cell][task] for task in others]))
-        folds[" + ".join(held)] = best
-        for task in held:
-            scored[task].append(means[best][task])
-    own = {task: float(np.mean(found)) for task, found in scored.items()}
-    plain = {task: 100.0 * float(np.mean(found)) for task, found in rows[PLAIN].items()}
-    return {
-        "chosen": folds,
-        "tasks": {task: round(value, 2) for task, value in own.items()},
-        "mean": round(float(np.mean(list(own.values()))), 2),
-        "over_plain": round(float(np.mean([own[task] - plain[task] for task in tasks])), 2),
-        "least_over_plain": round(min(own[task] - plain[task] for task in tasks), 2),
-    }
+def _means(tasks: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Percent of each task."""
+    return {task: 100.0 * float(np.mean(found)) for task, found in tasks.items()}
 
 
 def _lines(summary: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ python -m benchmarks.pir.cost --vectors 10000 100000 1000000
 
 One exact FAISS index of random unit vectors on one thread; the median processor time of a search
 with the plain query, of one with PAP (the query projected, then the same search), and of the
-adaptive choice (both of its searches, the vectors of what they find, and the ranking).
+adaptive choice (its deeper search, the vectors of what that finds, and the ranking).
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ import numpy as np
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.table import wide_console
-from perspective_rag.adaptive import choose, parts
+from perspective_rag.adaptive import CANDIDATES, KINDS, choose, parts
 from perspective_rag.projection import project_query
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import normalised
 
 SIZES = (10_000, 100_000, 1_000_000)
 CHUNK = 100_000
-KINDS = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,17 +80,13 @@ def measure(size: int, dimensions: int, queries: int, fetch_k: int, seed: int) -
     index = faiss.IndexFlatIP(dimensions)
     for start in range(0, size, CHUNK):
         index.add(_random(generator, min(CHUNK, size - start), dimensions))
-    kinds = _random(generator, KINDS, dimensions)
+    kinds = _random(generator, len(KINDS), dimensions)
     triples = _random(generator, 3 * queries, dimensions).reshape(queries, 3, dimensions)
 
-    def search(vector: Vector) -> Matrix:
+    def search(vector: Vector, k: int = fetch_k) -> Matrix:
         unit = np.ascontiguousarray(normalised(vector)[None, :], dtype=np.float32)
-        _, positions = index.search(unit, fetch_k)
+        _, positions = index.search(unit, k)
         rows: Matrix = positions[0]
-        return rows
-
-    def vectors_of(positions: Matrix) -> Matrix:
-        rows: Matrix = index.reconstruct_batch(positions)
         return rows
 
     def plain(q: Vector, r: Vector, p: Vector) -> None:
@@ -101,12 +96,9 @@ def measure(size: int, dimensions: int, queries: int, fetch_k: int, seed: int) -
         search(project_query("pap", q, r, p)[0])
 
     def adaptive(q: Vector, r: Vector, p: Vector) -> None:
-        first = search(q)
-        rows = vectors_of(first)
-        turned = parts(q, r, p, rows, kinds=kinds)
-        known = set(first.tolist())
-        second = np.array([i for i in search(turned.both).tolist() if i not in known], dtype=int)
-        rows = np.concatenate([rows, vectors_of(second)]) if len(second) else rows
+        turned = parts(q, r, p, kinds=kinds)
+        found = search(turned.search, max(fetch_k, CANDIDATES))
+        rows = index.reconstruct_batch(found)
         np.argsort(-(rows @ choose(turned, rows).vector), kind="stable")
 
     ways: dict[str, Callable[[Vector, Vector, Vector], None]] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perspective_rag.adaptive import BORNE_OUT, CENTRING, adaptive_scores
+from perspective_rag.adaptive import COMMON, TOLD_APART, adaptive_scores
 from perspective_rag.projection import projected_scores
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import cosine
@@ -38,7 +38,7 @@ def plain(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) 
 
 
 def adaptive(
-    kinds: Matrix | None = None, *, centring: float = CENTRING, full_at: float = BORNE_OUT
+    kinds: Matrix | None = None, *, common: float = COMMON, full_at: float = TOLD_APART
 ) -> Method:
     """The projection chosen for each query (``perspective_rag.adaptive``).
 
@@ -49,7 +49,7 @@ def adaptive(
         rows = zip(queries, roots, perspectives, strict=True)
         return np.stack(
             [
-                adaptive_scores(corpus, q, r, p, kinds=kinds, centring=centring, full_at=full_at)[0]
+                adaptive_scores(corpus, q, r, p, kinds=kinds, common=common, full_at=full_at)[0]
                 for q, r, p in rows
             ]
         )

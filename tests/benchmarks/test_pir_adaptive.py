@@ -10,28 +10,43 @@ import pytest
 from benchmarks.core.results import check
 from benchmarks.pir import adaptive as comparison
 from benchmarks.pir.cost import measure
-from benchmarks.pir.methods import PLAIN
+from benchmarks.pir.left_out import left_out
+from benchmarks.pir.left_out import main as left_out_main
 from benchmarks.pir.stance import BEFORE, reranked
 from perspective_rag.testing import TableJudge
 from tests.benchmarks.pir_samples import letter_retriever, sample_task, write_json, write_jsonl
 
+LOW = {"a": 100.0, "b": 0.0, "c": 0.0}
+HIGH = {"a": 0.0, "b": 100.0, "c": 60.0}
+HALF = {"a": 50.0, "b": 50.0, "c": 50.0}
+
 
 def test_constants_are_chosen_without_the_task_that_is_scored():
-    grid = {
-        "low": {"a": [1.0], "b": [0.0], "c": [0.0]},
-        "high": {"a": [0.0], "b": [1.0], "c": [0.6]},
-    }
-    rows = {PLAIN: {"a": [0.5], "b": [0.5], "c": [0.5]}}
-    found = comparison._left_out(grid, rows, 1)
-    # Without a: high (0.8 against 0). Without b: low (0.5 against 0.3). Without c: low, the first.
+    (found,) = left_out([{"low": LOW, "high": HIGH}], [HALF], 1)
+    # Without a: high (80 against 0). Without b: low (50 against 30). Without c: low, the first.
     assert found["chosen"] == {"a": "high", "b": "low", "c": "low"}
     assert found["tasks"] == {"a": 0.0, "b": 0.0, "c": 0.0}
     assert found["over_plain"] == found["least_over_plain"] == -50.0
-    assert len(comparison._left_out(grid, rows, 2)["chosen"]) == 3
+    (two,) = left_out([{"low": LOW, "high": HIGH}], [HALF], 2)
+    assert len(two["chosen"]) == 3
+
+
+def test_with_two_encoders_the_task_is_left_out_of_both_and_the_choice_is_one():
+    first, second = left_out(
+        [{"low": LOW, "high": HIGH}, {"low": {"a": 0.0, "b": 0.0}, "high": {"a": 9.0, "b": 90.0}}],
+        [HALF, {"a": 50.0, "b": 50.0}],
+        1,
+    )
+    # Without b: low is 50 and 0, high 30 and 9, so low; without c: 50 and 0 against 50 and 49.5.
+    assert first["chosen"] == second["chosen"] == {"a": "high", "b": "low", "c": "high"}
+    assert first["tasks"] == {"a": 0.0, "b": 0.0, "c": 60.0}
+    assert second["tasks"] == {"a": 9.0, "b": 0.0}
+    assert second["least_over_plain"] == -50.0
 
 
 def test_a_group_with_as_many_tasks_as_are_left_out_has_no_such_protocol():
-    assert comparison._left_out({"low": {"a": [1.0]}}, {PLAIN: {"a": [0.5]}}, 1) == {}
+    assert left_out([{"low": {"a": 100.0}}], [{"a": 50.0}], 1) == [{}]
+    assert left_out([{}], [HALF], 1) == [{}]
 
 
 def test_other_words_change_what_frames_a_query_and_keep_its_root():
@@ -95,6 +110,14 @@ def test_the_command_writes_every_row_with_its_provenance(tmp_path):
             assert set(row["tasks"]) == {"one", "two"}
             assert 0.0 <= row["mean"] <= 100.0
     assert set(group["left_out_one"]["merged"]["chosen"]) == {"one", "two"}
+    assert len(group["grid"]["apart"]) == 9
+    chosen = tmp_path / "left_out.json"
+    assert left_out_main([str(out), str(out), "--group", "tasks", "--out", str(chosen)]) == 0
+    document = json.loads(chosen.read_text(encoding="utf-8"))
+    check(document)
+    (together,) = document["results"]["merged"]["left_out_1"].values()
+    assert together == group["left_out_one"]["merged"]
+    assert left_out_main([str(out), "--out", str(chosen)]) == 2  # no such group
     assert set(group["reworded"]) == {"none", "adaptive"}
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.adaptive import (
-    BORNE_OUT,
-    CENTRING,
+    CANDIDATES,
+    COMMON,
     KINDS,
+    TOLD_APART,
     adaptive_scores,
     choose,
     parts,
 )
+from perspective_rag.adaptive_search import rank_turned
 from perspective_rag.backends.faiss_index import FaissStore
 from perspective_rag.backends.numpy_index import VectorStore
 from perspective_rag.errors import ConfigError
+from perspective_rag.flow import run
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.types import Passage, Perspective
+from perspective_rag.search import search_all
+from perspective_rag.types import Extraction, Passage, Perspective, Query
 
 TOPIC, PLACE, FORM, OTHER = np.eye(4)
 
@@ -31,30 +37,32 @@ def unit(x):
 def direct(candidates, q, r, p, kinds=None, fetch_k=50):
     """The definition in the module's head, written out."""
     c, q, r, p = unit(candidates), unit(q), unit(r), unit(p)
-    first = np.argsort(-(c @ q), kind="stable")[:fetch_k]
-    root = unit(r - CENTRING * c[first].mean(axis=0))
     if kinds is not None:
         p = unit(p - kinds.T @ np.linalg.lstsq(kinds.T, p, rcond=None)[0])
-    found = np.union1d(first, np.argsort(-(c @ (root + p)), kind="stable")[:fetch_k])
-    best = sorted(found, key=lambda i: -(c[i] @ (root + p)))[:5]
-    borne_out = float(np.mean([c[i] @ p for i in best]))
-    weight = min(1.0, max(0.0, borne_out) / BORNE_OUT)
-    scores = c @ unit(root + weight * p)
+    found = sorted(range(len(c)), key=lambda i: -(c[i] @ (q + r + p)))[:fetch_k]
+    first = c[found[:CANDIDATES]]
+    m = first.mean(axis=0)
+    near = sorted(first @ p)
+    told_apart = float(np.mean(near[-5:]) - np.mean(near))
+    weight = min(1.0, told_apart / TOLD_APART)
+    root = unit(r - COMMON * m)
+    turned = unit(p - COMMON * (p @ unit(m)) * unit(m))
+    scores = c @ unit(root + weight * turned + (1 - weight) * q)
     scores[[i for i in range(len(c)) if i not in found]] -= 2.0
     return scores, weight
 
 
-def problem(seed, n=60, d=16):
+def problem(seed, n=130, d=16):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, d)) * rng.uniform(0.2, 3, (n, 1)), *rng.standard_normal((3, d))
 
 
-def test_a_perspective_that_documents_on_the_root_speak_of_counts_in_full():
+def test_a_perspective_that_some_candidates_speak_of_counts_in_full():
     both = unit(TOPIC + PLACE)
     rows = np.array([*[TOPIC] * 6, *[PLACE] * 6, *[both] * 6])
     scores, choice = adaptive_scores(rows, TOPIC + PLACE, TOPIC, PLACE)
     assert choice.weight == 1.0
-    assert choice.borne_out == pytest.approx(np.sqrt(0.5))
+    assert choice.told_apart == pytest.approx(1.0 - (1.0 + np.sqrt(0.5)) / 3)
     assert set(np.argsort(-scores)[:6]) == set(range(12, 18))
     assert "as much as the root" in choice.reason
 
@@ -62,38 +70,50 @@ def test_a_perspective_that_documents_on_the_root_speak_of_counts_in_full():
 def test_a_perspective_that_no_document_speaks_of_is_removed():
     rows = np.array([*[TOPIC] * 3, *[unit(TOPIC + OTHER)] * 3, *[OTHER] * 3])
     scores, choice = adaptive_scores(rows, TOPIC + PLACE, TOPIC, PLACE)
-    assert (choice.weight, choice.borne_out) == (0.0, 0.0)
+    assert (choice.weight, choice.told_apart) == (0.0, 0.0)
     assert set(np.argsort(-scores)[:3]) == {0, 1, 2}
-    assert choice.vector @ PLACE == 0.0
     assert choice.reason.startswith("perspective removed")
 
 
-def test_the_weight_grows_with_what_bears_the_perspective_out():
-    turned = parts(TOPIC, TOPIC, PLACE, np.zeros((0, 4)))
+def test_a_perspective_that_all_candidates_speak_of_alike_tells_none_apart():
+    rows = np.array([unit(TOPIC + PLACE)] * 4 + [unit(OTHER + PLACE)] * 4)
+    choice = choose(parts(TOPIC + PLACE, TOPIC, PLACE), rows)
+    assert choice.told_apart == pytest.approx(0.0, abs=1e-12)
+    assert choice.weight == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_weight_grows_with_how_far_the_perspective_tells_apart():
     some = unit(TOPIC + 0.2 * PLACE)
-    choice = choose(turned, np.array([some] * 5))
-    assert choice.borne_out == pytest.approx(some @ PLACE)
-    assert choice.weight == pytest.approx((some @ PLACE) / BORNE_OUT)
+    choice = choose(parts(TOPIC, TOPIC, PLACE), np.array([some] * 5 + [TOPIC] * 5))
+    assert choice.told_apart == pytest.approx((some @ PLACE) / 2)
+    assert choice.weight == pytest.approx((some @ PLACE) / 2 / TOLD_APART)
     assert "times the root" in choice.reason
 
 
-def test_a_perspective_that_the_best_candidates_contradict_is_removed_not_negated():
-    turned = parts(TOPIC, TOPIC, PLACE, np.zeros((0, 4)))
-    choice = choose(turned, np.array([unit(TOPIC - 0.5 * PLACE)] * 5))
-    assert choice.borne_out < 0.0
-    assert choice.weight == 0.0
+def test_only_the_first_candidates_are_read():
+    some = [unit(TOPIC + PLACE)] * 5 + [TOPIC] * (CANDIDATES - 5)
+    turned = parts(TOPIC, TOPIC, PLACE)
+    more = choose(turned, np.array([*some, *[OTHER] * 40]))
+    assert more.vector.tolist() == choose(turned, np.array(some)).vector.tolist()
 
 
 def test_words_for_a_kind_of_text_are_taken_from_the_perspective_alone():
-    turned = parts(TOPIC + FORM, TOPIC + FORM, PLACE + FORM, np.zeros((0, 4)), kinds=[FORM])
+    turned = parts(TOPIC + FORM, TOPIC + FORM, PLACE + FORM, kinds=[FORM])
     np.testing.assert_allclose(turned.perspective, PLACE, atol=1e-12)
     np.testing.assert_allclose(turned.root, unit(TOPIC + FORM), atol=1e-12)
+    np.testing.assert_allclose(turned.search, 2 * unit(TOPIC + FORM) + PLACE, atol=1e-12)
     assert turned.kept == pytest.approx(np.sqrt(0.5))
 
 
-def test_what_the_first_candidates_share_is_taken_from_the_root():
-    turned = parts(TOPIC, unit(TOPIC + OTHER), PLACE, np.array([OTHER, OTHER]))
-    np.testing.assert_allclose(turned.root, unit(unit(TOPIC + OTHER) - CENTRING * OTHER))
+def test_half_of_what_the_candidates_share_is_taken_from_root_and_perspective():
+    turned = parts(TOPIC, unit(TOPIC + OTHER), unit(PLACE + OTHER))
+    rows = np.array([*[unit(OTHER + PLACE)] * 5, *[unit(OTHER - PLACE)] * 5])
+    mean = np.sqrt(0.5) * OTHER
+    root = unit(unit(TOPIC + OTHER) - COMMON * mean)
+    perspective = unit(PLACE + (1 - COMMON) * OTHER)
+    choice = choose(turned, rows)
+    assert choice.weight == 1.0
+    np.testing.assert_allclose(choice.vector, unit(root + perspective), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +135,7 @@ def test_with_nothing_to_turn_to_the_order_is_that_of_the_plain_query(
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kinds", [0, 3])
-@pytest.mark.parametrize("fetch_k", [4, 20, 100])
+@pytest.mark.parametrize("fetch_k", [4, 20, 200])
 def test_scores_equal_the_definition(seed, kinds, fetch_k):
     rows, q, r, p = problem(seed)
     words = np.random.default_rng(seed + 100).standard_normal((kinds, 16)) if kinds else None
@@ -159,16 +179,24 @@ def test_every_number_stays_in_its_range(seed, fetch_k):
     rows, q, r, p = problem(seed)
     scores, choice = adaptive_scores(rows, q, r, p, fetch_k=fetch_k)
     assert 0.0 <= choice.weight <= 1.0
-    assert -1.0 <= choice.borne_out <= 1.0
+    assert 0.0 <= choice.told_apart <= 2.0
     assert np.linalg.norm(choice.vector) == pytest.approx(1.0)
     found = scores >= -1.0 - 1e-12
-    assert min(fetch_k, len(rows)) <= found.sum() <= 2 * fetch_k
+    assert found.sum() == min(fetch_k, len(rows))
     assert (scores[~found] < -1.0 + 1e-12).all()
 
 
 def test_opposite_root_and_perspective_leave_the_root():
-    turned = parts(TOPIC, TOPIC, -TOPIC, np.zeros((0, 4)))
-    assert choose(turned, np.array([-TOPIC] * 5)).vector.tolist() == TOPIC.tolist()
+    rows = np.array([*[-TOPIC] * 5, *[TOPIC] * 5])
+    choice = choose(parts(PLACE, TOPIC, -TOPIC), rows)
+    assert choice.weight == 1.0
+    assert choice.vector.tolist() == TOPIC.tolist()
+    assert parts(TOPIC, TOPIC, -2 * TOPIC).search.tolist() == TOPIC.tolist()
+
+
+def test_without_candidates_root_and_query_are_left():
+    choice = choose(parts(OTHER, TOPIC, PLACE), np.zeros((0, 4)))
+    np.testing.assert_allclose(choice.vector, unit(TOPIC + OTHER))
 
 
 @pytest.mark.parametrize(
@@ -224,8 +252,6 @@ class OneQuery:
     """Searches for the perspective in one set wording."""
 
     def expand(self, question, perspectives):
-        from perspective_rag.types import Query
-
         return [Query("the root its perspective", perspectives[0].id)]
         yield
 
@@ -260,56 +286,83 @@ def test_the_pipeline_ranks_as_the_arrays_do_and_says_why(store, seed):
     assert decision["query"] == "the root its perspective"
     assert decision["weight"] == pytest.approx(choice.weight, abs=1e-3)
     assert decision["reason"] == choice.reason
-    assert result.trace.calls["search"] == 3  # the question, the query, the query turned
+    assert result.trace.calls["search"] == 2  # the question and the query
+
+
+def ranked(pipeline, **options):
+    """The ranking of the one query for a perspective, and the request."""
+    request = pipeline.request("the root", projection="adaptive", **options)
+    extraction = Extraction("the root", (Perspective("side", "its perspective"),))
+    queries = [Query("the root its perspective", "side")]
+    found = run(search_all(request, pipeline.store, pipeline.embedder, extraction, queries))
+    (ranking,) = run(rank_turned(request, pipeline.store, pipeline.embedder, found))
+    return ranking, request
 
 
 @pytest.mark.parametrize("store", [VectorStore, FaissStore])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_ranking_of_a_query_is_the_array_ranking_to_the_last_place(store, seed):
-    from perspective_rag.adaptive_search import search_turned
-    from perspective_rag.flow import run
-    from perspective_rag.search import search_all
-    from perspective_rag.types import Extraction, Query
-
     passages, rows, known = world(seed)
     pipeline = PerspectivePipeline(store(passages, rows), embedder=TableEmbedder(known))
-    request = pipeline.request("the root", projection="adaptive", k=5, fetch_k=15)
-    extraction = Extraction("the root", (Perspective("side", "its perspective"),))
-    queries = [Query("the root its perspective", "side")]
-    rankings = run(search_all(request, pipeline.store, pipeline.embedder, extraction, queries))
-    (ranking,) = run(search_turned(request, pipeline.store, pipeline.embedder, rankings))
+    ranking, _ = ranked(pipeline, k=5, fetch_k=15)
     expected, _ = adaptive_scores(
         rows,
         known["the root its perspective"],
         known["the root"],
         known["its perspective"],
         kinds=[known[kind] for kind in KINDS],
-        fetch_k=15,
     )
-    order = [str(i) for i in np.argsort(-expected) if expected[i] > -1.0]
+    order = [str(i) for i in np.argsort(-expected)[:15]]
     assert [hit.passage.id for hit in ranking.hits] == order
 
 
-class FailsLater(VectorStore):
-    """Its third search and all after it fail."""
+def test_a_perspective_of_kinds_of_text_alone_is_a_plain_search_that_is_explained():
+    passages, rows, known = world()
+    known["its perspective"] = known[KINDS[0]] + 2 * known[KINDS[3]]
+    pipeline = PerspectivePipeline(VectorStore(passages, rows), embedder=TableEmbedder(known))
+    ranking, request = ranked(pipeline, k=5, fetch_k=15)
+    order = np.argsort(-(unit(rows) @ unit(known["the root its perspective"])))[:15]
+    assert [hit.passage.id for hit in ranking.hits] == [str(i) for i in order]
+    (decision,) = request.recorder.decisions
+    assert decision["reason"].startswith("plain query")
 
-    searches = 0
+
+class NoVectors(VectorStore):
+    """Gives no vectors with its hits and cannot hand them back."""
 
     def search(self, text, vector, *, k, filter=None):
-        self.searches += 1
-        if self.searches > 2:
-            raise OSError("gone")
-        return super().search(text, vector, k=k, filter=filter)
+        hits = super().search(text, vector, k=k, filter=filter)
+        return [replace(hit, embedding=None) for hit in hits]
+
+    def embeddings_of(self, passages):
+        raise OSError("gone")
 
 
-def test_a_second_search_that_fails_leaves_the_first_ones_candidates_and_is_reported():
+class QueriesAlone(TableEmbedder):
+    """Embeds queries and fails on passages."""
+
+    def embed_passages(self, texts):
+        raise OSError("gone")
+
+
+def test_without_vectors_the_candidates_keep_the_order_of_the_search_and_it_is_reported():
     passages, rows, known = world()
+    pipeline = PerspectivePipeline(NoVectors(passages, rows), embedder=QueriesAlone(known))
+    ranking, request = ranked(pipeline, k=5, fetch_k=15)
+    turned = parts(
+        known["the root its perspective"],
+        known["the root"],
+        known["its perspective"],
+        kinds=[known[kind] for kind in KINDS],
+    )
+    order = np.argsort(-(unit(rows) @ turned.search))[:15]
+    assert [hit.passage.id for hit in ranking.hits] == [str(i) for i in order]
+    assert len(request.recorder.decisions) == 1
     pipeline = PerspectivePipeline(
-        FailsLater(passages, rows), embedder=TableEmbedder(known), expander=OneQuery()
+        NoVectors(passages, rows), embedder=QueriesAlone(known), expander=OneQuery()
     )
     result = pipeline.retrieve(
         "the root", perspectives=[Perspective("side", "its perspective")], projection="adaptive"
     )
-    assert len(result.candidates) == 5
-    assert [d.stage for d in result.trace.degradations] == ["search"]
-    assert len(result.trace.decisions) == 1
+    assert len(result.passages) == 5
+    assert {d.stage for d in result.trace.degradations} >= {"vectors", "embed"}
