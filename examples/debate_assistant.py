@@ -61,7 +61,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the assistant; 0, or 1 after an error that was shown in one line."""
+    """Runs the assistant; 0, 2 after an error that was shown in one line, 130 after Ctrl-C."""
     options = parse(arguments)
     console = Console(stderr=options.json)
     try:
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result, answer = answered(pipeline, options.question, options.perspective)
     except PerspectiveRAGError as error:
         console.print(f"[red]{escape(str(error))}[/red]")
-        return 1
+        return 2
     except KeyboardInterrupt:
         console.print("[yellow]interrupted; what was embedded is kept[/yellow]")
         return 130

@@ -15,10 +15,9 @@ from typing import Annotated, Any
 from fastapi import FastAPI, HTTPException, Query, Request
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
-from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import BaseModel
 
-from examples.wrap_langchain import LocalEmbeddings, chain, read
+from examples.wrap_langchain import build_store, chain
 from langchain_perspective_rag import PerspectiveRetriever
 from perspective_rag import ConfigError, Gate, RetrievalError
 
@@ -45,12 +44,8 @@ class Reply(BaseModel):
 
 def build(**options: Any) -> Runnable[str, dict[str, Any]]:
     """The chain of ``wrap_langchain.py``; ``options`` are for the wrapped retriever."""
-    store = InMemoryVectorStore(LocalEmbeddings())
-    store.add_documents(
-        [Document(p["text"], id=p["id"], metadata=p) for p in read("passages.jsonl")]
-    )
     # All requests together make at most eight calls of each kind; the others wait their turn.
-    return chain(PerspectiveRetriever.wrap(store, k=5, gate=Gate(8), **options))
+    return chain(PerspectiveRetriever.wrap(build_store(), k=5, gate=Gate(8), **options))
 
 
 def create_app(**options: Any) -> FastAPI:

@@ -115,7 +115,7 @@ def test_bad_input_is_one_clear_line(assistant, capsys, tmp_path, arguments):
         *["--question", "Should zoos be closed?"][: 0 if "--question" in arguments else 2],
         *arguments,
     )
-    assert code == 1
+    assert code == 2
     assert "Traceback" not in out + err
     assert out.strip()
 
