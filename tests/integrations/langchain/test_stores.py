@@ -331,3 +331,19 @@ async def test_a_store_with_names_of_its_own(flat, embeddings, debate):
     assert store.seen.pop() == (None, "side"), "the first name it knows in the signature"
     LangChainStore(store, filter_keyword="where").search("x", vector, k=1, filter="side")
     assert store.seen.pop() == ("side", None)
+
+
+def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(
+    documents, embeddings, debate
+):
+    flat, cells = faiss_store(embeddings), faiss_store(embeddings)
+    cells.index = pytest.importorskip("faiss").index_factory(64, "IVF1,Flat")
+    cells.index.train(HashEmbedder().embed_passages(list(debate.texts.values())))
+    found = []
+    for store in (flat, cells):
+        store.add_documents(documents)
+        embeddings.asked.clear()
+        retriever = PerspectiveRetriever.wrap(store, judge=None, lambda_mult=0.5, strict=True)
+        found.append([d.id for d in retriever.invoke(debate.question)])
+        assert (set(debate.texts.values()) <= set(embeddings.asked)) == (store is cells)
+    assert found[0] == found[1]

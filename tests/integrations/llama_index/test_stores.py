@@ -185,3 +185,18 @@ def test_a_retriever_takes_an_adapter_of_ones_own(zoo):
     again = plain.report(QUESTION)  # the candidates are embedded where nothing reads them back
     assert set(zoo.texts.values()) <= set(model.texts)
     assert [p.id for p in again.passages] == [p.id for p in found.passages]
+
+
+def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(zoo, tmp_path):
+    flat, cells = faiss_l2(tmp_path), faiss_l2(tmp_path)
+    cells._faiss_index = pytest.importorskip("faiss").index_factory(64, "IVF1,Flat")
+    cells.client.train(HashEmbedder().embed_passages(list(zoo.texts.values())))
+    found = []
+    for store in (flat, cells):
+        model = zoo.HashEmbedding()
+        index = zoo.index(embed_model=model, vector_store=store)
+        model.texts.clear()
+        retriever = PerspectiveRetriever(index, judge=None, relevance_weight=0.5, strict=True)
+        found.append([item.node.node_id for item in retriever.retrieve(QUESTION)])
+        assert (set(zoo.texts.values()) <= set(model.texts)) == (store is cells)
+    assert found[0] == found[1]
