@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perspective_rag.backends.callables import CallableStore as CallableStore
     from perspective_rag.backends.faiss_index import FaissStore as FaissStore
     from perspective_rag.backends.llm_cache import CachedLLM as CachedLLM
-    from perspective_rag.backends.numpy_index import VectorStore as VectorStore
+    from perspective_rag.backends.numpy_index import NumpyStore as NumpyStore
     from perspective_rag.backends.onnx_minilm import OnnxMiniLM as OnnxMiniLM
     from perspective_rag.backends.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
@@ -81,7 +81,7 @@ _HOMES = {
     "backends.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
     "backends.faiss_index": ["FaissStore"],
     "backends.llm_cache": ["CachedLLM"],
-    "backends.numpy_index": ["VectorStore"],
+    "backends.numpy_index": ["NumpyStore"],
     "backends.onnx_minilm": ["OnnxMiniLM"],
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.backends.filters import Positions
-from perspective_rag.backends.numpy_index import VectorStore
+from perspective_rag.backends.numpy_index import NumpyStore
 from perspective_rag.errors import MissingDependency
 from perspective_rag.types import Matrix, Passage, Vector
 
@@ -20,11 +20,11 @@ _GPU_MOST = 2048  # FAISS gives no more hits than this on a GPU
 _log = logging.getLogger(__name__)
 
 
-class FaissStore(VectorStore):
-    """A ``VectorStore`` on an exact FAISS index (inner product of unit rows).
+class FaissStore(NumpyStore):
+    """A ``NumpyStore`` on an exact FAISS index (inner product of unit rows).
 
     Searches without a filter run on the GPU where FAISS finds one. Raises MissingDependency without
-    FAISS, and ConfigError as ``VectorStore`` does.
+    FAISS, and ConfigError as ``NumpyStore`` does.
     """
 
     def __init__(self, passages: Sequence[Passage], embeddings: ArrayLike) -> None:

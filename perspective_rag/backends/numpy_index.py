@@ -1,4 +1,4 @@
-"""A vector store in memory, searched by brute force: exact, and fast up to 100,000 passages."""
+"""A store in memory, searched by brute force with numpy: exact, and fast up to 100,000 passages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perspective_rag.vectors import as_matrix, as_vector, normalised
 _CHUNK = 16_384
 
 
-class VectorStore:
+class NumpyStore:
     """Passages by cosine to the query vector; scores are in [-1, 1].
 
     ``embeddings`` has shape (n, d), a row for each passage, and may be memory-mapped; a copy is

@@ -20,7 +20,7 @@ from perspective_rag.adaptive import (
 )
 from perspective_rag.adaptive_search import rank_turned
 from perspective_rag.backends.faiss_index import FaissStore
-from perspective_rag.backends.numpy_index import VectorStore
+from perspective_rag.backends.numpy_index import NumpyStore
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import run
 from perspective_rag.pipeline import PerspectivePipeline
@@ -256,7 +256,7 @@ class OneQuery:
         yield
 
 
-@pytest.mark.parametrize("store", [VectorStore, FaissStore])
+@pytest.mark.parametrize("store", [NumpyStore, FaissStore])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_pipeline_ranks_as_the_arrays_do_and_says_why(store, seed):
     passages, rows, known = world(seed, n=60)
@@ -299,7 +299,7 @@ def ranked(pipeline, **options):
     return ranking, request
 
 
-@pytest.mark.parametrize("store", [VectorStore, FaissStore])
+@pytest.mark.parametrize("store", [NumpyStore, FaissStore])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_ranking_of_a_query_is_the_array_ranking_to_the_last_place(store, seed):
     passages, rows, known = world(seed)
@@ -319,7 +319,7 @@ def test_the_ranking_of_a_query_is_the_array_ranking_to_the_last_place(store, se
 def test_a_perspective_of_kinds_of_text_alone_is_a_plain_search_that_is_explained():
     passages, rows, known = world()
     known["its perspective"] = known[KINDS[0]] + 2 * known[KINDS[3]]
-    pipeline = PerspectivePipeline(VectorStore(passages, rows), embedder=TableEmbedder(known))
+    pipeline = PerspectivePipeline(NumpyStore(passages, rows), embedder=TableEmbedder(known))
     ranking, request = ranked(pipeline, k=5, fetch_k=15)
     order = np.argsort(-(unit(rows) @ unit(known["the root its perspective"])))[:15]
     assert [hit.passage.id for hit in ranking.hits] == [str(i) for i in order]
@@ -327,7 +327,7 @@ def test_a_perspective_of_kinds_of_text_alone_is_a_plain_search_that_is_explaine
     assert decision["reason"].startswith("plain query")
 
 
-class NoVectors(VectorStore):
+class NoVectors(NumpyStore):
     """Gives no vectors with its hits and cannot hand them back."""
 
     def search(self, text, vector, *, k, filter=None):

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.backends.faiss_index import FaissStore
-from perspective_rag.backends.numpy_index import VectorStore
+from perspective_rag.backends.numpy_index import NumpyStore
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.types import Passage
 
-STORES = [FaissStore, VectorStore]
+STORES = [FaissStore, NumpyStore]
 every_store = pytest.mark.parametrize("kind", STORES)
 
 EAST_NORTH = [[2.0, 0.0], [0.0, 5.0], [1.0, 1.0], [-1.0, 0.0], [0.0, 0.0]]
