@@ -120,9 +120,18 @@ def parts(
     itself); lengths do not matter. The query stays as it is where p or r is zero or where kinds of
     text are all that p names. Raises ConfigError for shapes that differ and for NaN or infinity.
     """
-    q = _unit(as_vector(query, "query"))
-    r = _unit(as_vector(root, "root", size=q.size))
-    p = _unit(as_vector(perspective, "perspective", size=q.size))
+    given = as_vector(query, "query")
+    size = given.size
+    q, r, p = normalised(
+        np.array(
+            [
+                given,
+                as_vector(root, "root", size=size),
+                as_vector(perspective, "perspective", size=size),
+            ],
+            dtype=np.float64,
+        )
+    )
     nothing = np.zeros_like(q)
     if not p.any() or not r.any():
         which = "perspective" if r.any() else "root"
@@ -151,9 +160,10 @@ def choose(
         return Choice(turned.query, 0.0, 0.0, turned.kept, turned.problem)
     if not len(rows):
         return Choice(_sum(turned, turned.root, turned.perspective, 0.0), 0.0, 0.0, turned.kept)
-    near = np.sort(rows @ turned.perspective)
+    near = rows @ turned.perspective
+    near.sort()
     told_apart = float(near[-TOP:].mean() - near.mean())
-    weight = float(np.clip(told_apart / full_at, 0.0, 1.0))
+    weight = min(1.0, max(0.0, told_apart / full_at))
     mean: Vector = rows.mean(axis=0)
     root = _unit_or(turned.root - common * mean, turned.root)
     axis = _unit(mean)
@@ -220,7 +230,11 @@ def _outside(vector: Vector, rows: Matrix) -> Vector:
     """The part of a vector outside the span of the rows."""
     if not len(rows):
         return vector
-    _, lengths, axes = np.linalg.svd(rows, full_matrices=False)
-    axes = axes[lengths > 1e-6 * max(lengths[0], 1e-12)]
-    left: Vector = vector - axes.T @ (axes @ vector)
+    # Of the rows' products: a few words in many dimensions, where a decomposition of the rows
+    # themselves costs as much as all the rest.
+    wide = rows.astype(np.float64)
+    squares, turns = np.linalg.eigh(wide @ wide.T)
+    kept = squares > 1e-12 * max(float(squares[-1]), 1e-12)
+    along = (turns[:, kept].T @ (wide @ vector)) / squares[kept]
+    left: Vector = vector - (turns[:, kept] @ along) @ wide
     return left
