@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from perspective_rag.backends.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
     )
+    from perspective_rag.backends.openai_embedder import (
+        OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
+    )
     from perspective_rag.backends.sentence_transformers import (
         SentenceTransformerEmbedder as SentenceTransformerEmbedder,
     )
@@ -84,6 +87,7 @@ _HOMES = {
     "backends.numpy_index": ["NumpyStore"],
     "backends.onnx_minilm": ["OnnxMiniLM"],
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
+    "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "corpus": ["CachedEmbedder", "Corpus"],
     "dedup": ["passage_key"],

@@ -30,6 +30,21 @@ _SECRET_NAME = re.compile(
 )
 
 
+def client_settings(
+    base_url: str | None, api_key: str | None, timeout: float, max_retries: int
+) -> dict[str, Any]:
+    """The arguments of OpenAI's client for a server, local ones included."""
+    key = api_key or os.environ.get("OPENAI_API_KEY")
+    if not key and (base_url or os.environ.get("OPENAI_BASE_URL")):
+        key = "none"  # local servers ask for no key, the client insists on one
+    return {
+        "base_url": base_url,
+        "api_key": key,
+        "timeout": timeout,
+        "max_retries": max_retries,
+    }
+
+
 class OpenAICompatibleLLM:
     """A model by its name on a server that speaks the chat completions protocol.
 
@@ -179,15 +194,7 @@ class OpenAICompatibleLLM:
         return {"messages": messages, **sent}
 
     def _settings(self) -> dict[str, Any]:
-        key = self._api_key or os.environ.get("OPENAI_API_KEY")
-        if not key and (self.base_url or os.environ.get("OPENAI_BASE_URL")):
-            key = "none"  # local servers ask for no key, the client insists on one
-        return {
-            "base_url": self.base_url,
-            "api_key": key,
-            "timeout": self.timeout,
-            "max_retries": self.max_retries,
-        }
+        return client_settings(self.base_url, self._api_key, self.timeout, self.max_retries)
 
     def _sync_client(self) -> Any:
         with self._lock:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,8 +23,7 @@ from benchmarks.pir.methods import METHODS
 from benchmarks.pir.published import TABLE_2, TABLE_8, TABLE_9, TASKS
 from benchmarks.pir.report import sections
 from benchmarks.pir.retrievers import Choices, load_retriever
-from benchmarks.pir.retrievers.openai_server import OpenAICompatibleEmbedder
-from perspective_rag import CallableLLM, ConfigError, RetrievalError
+from perspective_rag import CallableLLM, ConfigError
 from tests.benchmarks.pir_samples import (
     CORPUS,
     Counted,
@@ -37,8 +33,6 @@ from tests.benchmarks.pir_samples import (
     write_json,
     write_jsonl,
 )
-
-CONTRACT = Path(__file__).parents[1] / "contract" / "openai_server.py"
 
 
 def quiet():
@@ -160,44 +154,6 @@ def test_instructed_retrievers_put_the_perspective_before_the_root():
     assert tart == "a text that supports this [SEP] Bridge tolls are right"
     instructor = load_retriever("instructor-base").query_text(query)
     assert instructor.split("\x1f") == [query.perspective, query.root]
-
-
-@pytest.fixture
-def server_module():
-    spec = importlib.util.spec_from_file_location("openai_server", CONTRACT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault("openai_server", module)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_an_openai_compatible_server_embeds_in_batches(server_module):
-    pytest.importorskip("openai")
-
-    def embeds(body, _):
-        data = [
-            {"object": "embedding", "index": i, "embedding": letters([text])[0].tolist()}
-            for i, text in enumerate(body["input"])
-        ]
-        data.reverse()  # the order is the index's, not the reply's
-        return 200, {"object": "list", "data": data, "model": "m", "usage": {}}
-
-    with server_module.OpenAIServer(embeds) as server:
-        embedder = OpenAICompatibleEmbedder("m", base_url=server.url, batch_size=4)
-        rows = embedder.embed_passages([*CORPUS, "  "])
-        expected = letters(CORPUS)
-        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-        assert rows[:-1] == pytest.approx(expected, abs=1e-6)
-        assert not rows[-1].any()
-        assert [len(body["input"]) for body in server.bodies] == [4, 2]
-
-
-def test_a_server_without_embeddings_is_a_clear_error(server_module):
-    pytest.importorskip("openai")
-    with server_module.OpenAIServer(lambda body, _: (500, {"error": "no"})) as server:
-        embedder = OpenAICompatibleEmbedder("m", base_url=server.url, max_retries=0)
-        with pytest.raises(RetrievalError, match="gave no embeddings"):
-            embedder.embed_queries(["a text"])
 
 
 def test_jaccard_and_token_f1_by_hand():

@@ -12,9 +12,13 @@ from benchmarks.core.encoders import ENCODERS, EncoderSpec, Pooling, Transformer
 from benchmarks.pir.embedding import DenseRetriever
 from benchmarks.pir.retrievers.instructor import InstructorEncoder, instructed
 from benchmarks.pir.retrievers.lexical import LexicalRetriever, bm25, bm25_okapi
-from benchmarks.pir.retrievers.openai_server import OpenAICompatibleEmbedder
 from benchmarks.pir.tasks import PirQuery
-from perspective_rag import ConfigError, OnnxMiniLM, SentenceTransformerEmbedder
+from perspective_rag import (
+    ConfigError,
+    OnnxMiniLM,
+    OpenAICompatibleEmbedder,
+    SentenceTransformerEmbedder,
+)
 from perspective_rag.errors import unknown_name
 
 Retriever = DenseRetriever | LexicalRetriever

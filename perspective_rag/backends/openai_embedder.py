@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency, RetrievalError
+from perspective_rag.backends.openai_compatible import client_settings
+from perspective_rag.checks import count
+from perspective_rag.errors import ConfigError, MissingDependency, RetrievalError
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import normalised
 
@@ -17,8 +19,10 @@ class OpenAICompatibleEmbedder:
     """Unit embeddings by a model on a server; a blank text has a row of zeros and is not sent.
 
     ``base_url`` is the server's (None: OpenAI's own, or OPENAI_BASE_URL); ``api_key`` defaults to
-    OPENAI_API_KEY. Raises MissingDependency without ``openai``, and RetrievalError, with the
-    cause, when the server fails or gives other rows than it was asked for.
+    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt; there are up to ``1 + max_retries``.
+    ``batch_size`` texts are sent at a time. Raises MissingDependency without ``openai``,
+    ConfigError without a key, and RetrievalError, with the cause, when the server fails or gives
+    other rows than it was asked for.
     """
 
     def __init__(
@@ -38,14 +42,15 @@ class OpenAICompatibleEmbedder:
         self.model = model
         server = f"@{urlsplit(base_url).netloc.rpartition('@')[2]}" if base_url else ""
         self.name = f"{model}{server}"
-        self._batch_size = batch_size
-        self._client: Any = openai.OpenAI(
-            base_url=base_url,
-            # A local server needs no key, but the client will not start without one.
-            api_key=api_key or ("none" if base_url else None),
-            timeout=timeout,
-            max_retries=max_retries,
-        )
+        self._batch_size = count("batch_size", batch_size)
+        try:
+            self._client: Any = openai.OpenAI(
+                **client_settings(base_url, api_key, timeout, max_retries)
+            )
+        except openai.OpenAIError as error:
+            raise ConfigError(
+                "no key for OpenAI's server: pass api_key=, or set OPENAI_API_KEY"
+            ) from error
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One unit row for each text, shape (n, d), float32."""
@@ -60,7 +65,9 @@ class OpenAICompatibleEmbedder:
         result[asked] = normalised(rows)
         return result
 
-    embed_queries = embed_passages
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """The same as for passages."""
+        return self.embed_passages(texts)
 
     def _embed(self, texts: list[str]) -> Matrix:
         try:
