@@ -200,3 +200,12 @@ def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(zoo
         found.append([item.node.node_id for item in retriever.retrieve(QUESTION)])
         assert (set(zoo.texts.values()) <= set(model.texts)) == (store is cells)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "by_vector"),
+    [("default", True), ("mmr", True), ("hybrid", True), ("text_search", False), ("sparse", False)],
+)
+def test_a_mode_that_searches_words_gets_no_vector(zoo, mode, by_vector):
+    source = zoo.index().as_retriever(vector_store_query_mode=mode)
+    assert LlamaIndexStore(source).takes_vector == by_vector
