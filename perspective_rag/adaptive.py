@@ -5,14 +5,14 @@ q, r, p and c are unit vectors of the query, its root, its perspective and a can
     P = unit(p without its part in span(K))   the perspective without words for a kind of text
     one search with q + r + P                 finds the candidates; m is the mean of the first
     S = mean of the TOP highest P . c - mean of P . c    how far P tells these candidates apart
-    w = min(1, S / TOLD_APART)
+    w = 2 S / TOLD_APART - 1, kept within 0 and 1
     R  = unit(r - COMMON m)                   root and perspective without
     P' = unit(P - COMMON (P . m^) m^)         half of what the candidates have in common
-    score of c = cos(R + w P' + (1 - w) q, c)
+    score of c = cos(R + w P' + 2 (1 - w) q, c)
 
 A perspective that is content ("happened in Mexico") is said by some candidates and not by others:
 S is high, and it counts as much as the root. One that only instructs ("a claim that opposes ...")
-is about as near to one candidate as to the next, S is low, and root and plain query rank instead.
+is about as near to one candidate as to the next, S is low, and plain query and root rank instead.
 In between, the three are mixed, so that a wrong weight costs little. K holds the vectors of
 ``KINDS``: "a news article" in a perspective says which corpus is searched, not what is asked for.
 
@@ -37,8 +37,9 @@ KINDS = ("a text", "a document", "an article", "a claim", "a question", "a story
 COMMON = 0.5
 """The share of what the candidates have in common that root and perspective lose, in [0, 1]."""
 
-TOLD_APART = 0.25
-"""The S from which a perspective counts in full, a difference of cosines; higher: it counts less.
+TOLD_APART = 0.225
+"""The S from which a perspective counts in full, a difference of cosines; below half of it, it does
+not count. Higher: perspectives count less.
 """
 
 TOP = 5
@@ -163,7 +164,7 @@ def choose(
     near = rows @ turned.perspective
     near.sort()
     told_apart = float(near[-TOP:].mean() - near.mean())
-    weight = min(1.0, max(0.0, told_apart / full_at))
+    weight = min(1.0, max(0.0, 2.0 * told_apart / full_at - 1.0))
     mean: Vector = rows.mean(axis=0)
     root = _unit_or(turned.root - common * mean, turned.root)
     axis = _unit(mean)
@@ -207,7 +208,7 @@ def adaptive_scores(
 
 def _sum(turned: Parts, root: Vector, perspective: Vector, weight: float) -> Vector:
     # What cancels out leaves the root, which is what is asked for in any case.
-    return _unit_or(root + weight * perspective + (1.0 - weight) * turned.query, turned.root)
+    return _unit_or(root + weight * perspective + 2.0 * (1.0 - weight) * turned.query, turned.root)
 
 
 def _rows(values: ArrayLike, name: str, columns: int | None) -> Matrix:

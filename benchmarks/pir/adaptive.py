@@ -42,7 +42,7 @@ from perspective_rag.types import Matrix
 K = 5
 FIXED = (PLAIN, "pap", "pap+", "add", "tri-sum")
 COMMONS = (0.25, 0.5, 0.75)
-FULL_AT = (0.2, 0.25, 0.3)
+FULL_AT = (0.2, 0.225, 0.25)
 ALWAYS, NEVER = 1e-9, 1e9
 """TOLD_APART such that every perspective counts in full, and that none counts."""
 

@@ -44,10 +44,10 @@ def direct(candidates, q, r, p, kinds=None, fetch_k=50):
     m = first.mean(axis=0)
     near = sorted(first @ p)
     told_apart = float(np.mean(near[-5:]) - np.mean(near))
-    weight = min(1.0, told_apart / TOLD_APART)
+    weight = min(1.0, max(0.0, 2 * told_apart / TOLD_APART - 1))
     root = unit(r - COMMON * m)
     turned = unit(p - COMMON * (p @ unit(m)) * unit(m))
-    scores = c @ unit(root + weight * turned + (1 - weight) * q)
+    scores = c @ unit(root + weight * turned + 2 * (1 - weight) * q)
     scores[[i for i in range(len(c)) if i not in found]] -= 2.0
     return scores, weight
 
@@ -79,14 +79,15 @@ def test_a_perspective_that_all_candidates_speak_of_alike_tells_none_apart():
     rows = np.array([unit(TOPIC + PLACE)] * 4 + [unit(OTHER + PLACE)] * 4)
     choice = choose(parts(TOPIC + PLACE, TOPIC, PLACE), rows)
     assert choice.told_apart == pytest.approx(0.0, abs=1e-12)
-    assert choice.weight == pytest.approx(0.0, abs=1e-12)
+    assert choice.weight == 0.0
 
 
 def test_the_weight_grows_with_how_far_the_perspective_tells_apart():
-    some = unit(TOPIC + 0.2 * PLACE)
+    some = unit(TOPIC + 0.4 * PLACE)
     choice = choose(parts(TOPIC, TOPIC, PLACE), np.array([some] * 5 + [TOPIC] * 5))
     assert choice.told_apart == pytest.approx((some @ PLACE) / 2)
-    assert choice.weight == pytest.approx((some @ PLACE) / 2 / TOLD_APART)
+    assert choice.weight == pytest.approx((some @ PLACE) / TOLD_APART - 1)
+    assert 0.0 < choice.weight < 1.0
     assert "times the root" in choice.reason
 
 
@@ -196,7 +197,7 @@ def test_opposite_root_and_perspective_leave_the_root():
 
 def test_without_candidates_root_and_query_are_left():
     choice = choose(parts(OTHER, TOPIC, PLACE), np.zeros((0, 4)))
-    np.testing.assert_allclose(choice.vector, unit(TOPIC + OTHER))
+    np.testing.assert_allclose(choice.vector, unit(TOPIC + 2 * OTHER))
 
 
 @pytest.mark.parametrize(
