@@ -89,9 +89,7 @@ def search_all(
         vector, geometry = request.vectors.get(query.text), None
         depth = max(options.k, options.fetch_k)
         if vector is not None and query.perspective is not None and options.projection != "none":
-            geometry = _geometry(query, extraction, request.vectors)
-            if options.projection == "adaptive":
-                geometry = _turned(geometry, request.vectors)
+            geometry = _geometry(query, extraction, request.vectors, options.projection)
             if geometry.turned is not None:
                 vector = _as_long_as(geometry.query, geometry.turned.search)
                 depth = max(depth, CANDIDATES)
@@ -131,10 +129,16 @@ def _texts_to_embed(
     return texts
 
 
-def _geometry(query: Query, extraction: Extraction, vectors: Mapping[str, Vector]) -> Geometry:
+def _geometry(
+    query: Query, extraction: Extraction, vectors: Mapping[str, Vector], projection: str
+) -> Geometry:
     own, root = vectors[query.text], vectors[extraction.root]
     texts = {perspective.id: perspective.text for perspective in extraction.perspectives}
     text = extraction.instruction or texts.get(query.perspective or "", query.text)
+    if projection == "adaptive":
+        kinds = np.array([vectors[kind] for kind in KINDS])
+        perspective = vectors[text]
+        return Geometry(own, root, perspective, parts(own, root, perspective, kinds=kinds))
     # A query that is its own perspective would be projected to nothing: what it adds to the root is
     # meant.
     return Geometry(own, root, own - root if text == query.text else vectors[text])
@@ -154,12 +158,6 @@ def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> li
         Hit(passage, float(score), row) if there else Hit(passage)
         for passage, score, row, there in zip(passages, scores, rows, known, strict=True)
     ]
-
-
-def _turned(geometry: Geometry, vectors: Mapping[str, Vector]) -> Geometry:
-    kinds = np.array([vectors[kind] for kind in KINDS])
-    given = geometry.query, geometry.root, geometry.perspective
-    return replace(geometry, turned=parts(*given, kinds=kinds))
 
 
 def _as_long_as(query: Vector, vector: Vector) -> Vector:

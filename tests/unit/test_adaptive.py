@@ -328,6 +328,21 @@ def test_a_perspective_of_kinds_of_text_alone_is_a_plain_search_that_is_explaine
     assert decision["reason"].startswith("plain query")
 
 
+def test_a_query_that_is_its_own_perspective_is_searched_with_both():
+    passages, rows, known = world()
+    own = known["the root its perspective"]
+    pipeline = PerspectivePipeline(NumpyStore(passages, rows), embedder=TableEmbedder(known))
+    request = pipeline.request("the root", projection="adaptive", k=5, fetch_k=15)
+    extraction = Extraction("the root", (Perspective("side", "the root its perspective"),))
+    queries = [Query("the root its perspective", "side")]
+    found = run(search_all(request, pipeline.store, pipeline.embedder, extraction, queries))
+    (ranking,) = run(rank_turned(request, pipeline.store, pipeline.embedder, found))
+    kinds = [known[kind] for kind in KINDS]
+    expected, _ = adaptive_scores(rows, own, known["the root"], own, kinds=kinds)
+    order = [str(i) for i in np.argsort(-expected)[:15]]
+    assert [hit.passage.id for hit in ranking.hits] == order
+
+
 class NoVectors(NumpyStore):
     """Gives no vectors with its hits and cannot hand them back."""
 
