@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.corpus import CachedEmbedder, Corpus, build_dense_index
+from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Judge
@@ -31,17 +32,17 @@ def local_pipeline(
     Runtime.
 
     By default passages are found by BM25 and ordered by cosine, with embeddings made as they are
-    needed: it answers at once. ``dense=True`` embeds the whole corpus first (about 100 passages a
-    second on two cores) and searches by vector; ``on_progress`` is called with passages done and in
-    all. ``cache`` is a folder in which the indexes and embeddings are kept, by content and model;
-    None keeps nothing. ``options`` are the pipeline's, its ``extractor`` and ``expander`` among
-    them.
+    needed: it answers at once; the same embeddings rule out what has nothing to do with a
+    perspective before the judge reads it. ``dense=True`` embeds the whole corpus first (about 100
+    passages a second on two cores) and searches by vector; ``on_progress`` is called with passages
+    done and in all. ``cache`` is a folder in which the indexes and embeddings are kept, by content
+    and model; None keeps nothing. ``options`` are the pipeline's, its ``extractor`` and
+    ``expander`` among them.
     """
     if embedder is None:
         from perspective_rag.backends.onnx_minilm import OnnxMiniLM
 
         embedder = OnnxMiniLM()
-    judge = judge or CrossEncoderJudge()
     name = str(getattr(embedder, "name", type(embedder).__name__))
     kept = Path(cache) if cache is not None else None
     folder = kept / corpus.fingerprint[:16] if kept is not None else None
@@ -62,6 +63,9 @@ def local_pipeline(
         store = BM25Store.cached(corpus, folder) if folder else BM25Store(corpus.passages)
         file = kept / f"embeddings-{_short(name)}.sqlite" if kept is not None else None
         embedder = CachedEmbedder(embedder, file, model_name=name)
+    if judge is None:
+        vectors = store if dense else None
+        judge = CascadeJudge(CrossEncoderJudge(), embedder=embedder, store=vectors)
     return PerspectivePipeline(store, embedder=embedder, judge=judge, **options)
 
 
