@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from benchmarks.core import results
+from benchmarks.core.command import exit_status, publish
 from benchmarks.core.table import Table, wide_console
 from benchmarks.perspective_detection.detection import by_source, detection, read_human_pairs
 from benchmarks.perspective_detection.judging import facts, named_judge, verdicts
@@ -27,7 +27,6 @@ from benchmarks.perspective_detection.robustness import (
     robustness,
 )
 from benchmarks.perspective_detection.speed import speed
-from perspective_rag import PerspectiveRAGError
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.training.data import read_pairs
 from perspective_rag.protocols import Judge
@@ -46,23 +45,25 @@ def main(
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
-    try:
-        document = _run(options, given, judge, console)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
-    out = options.out or results.CACHE / "perspective-detection.json"
-    results.write(document, out)
-    shown = tables(document["results"])
-    text = "\n".join(table.markdown() for table in shown)
-    out.with_suffix(".md").write_text(text, encoding="utf-8")
-    for table in shown:
-        console.print(_narrow(table).rich())
-    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
-    return 0
+    return exit_status(lambda: _run(options, given, judge, console), console)
 
 
 def _run(
+    options: argparse.Namespace, given: list[str], judge: Judge | None, console: Console
+) -> int:
+    document = _measured(options, given, judge, console)
+    shown = tables(document["results"])
+    publish(
+        document,
+        options.out or results.CACHE / "perspective-detection.json",
+        console,
+        markdown="\n".join(table.markdown() for table in shown),
+        shown=[_narrow(table) for table in shown],
+    )
+    return 0
+
+
+def _measured(
     options: argparse.Namespace, given: list[str], judge: Judge | None, console: Console
 ) -> dict[str, Any]:
     started = time.perf_counter()
