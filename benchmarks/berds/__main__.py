@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.berds import report
-from benchmarks.berds.arguments import parser
+from benchmarks.berds.arguments import TUNING_SHARE, parser
 from benchmarks.berds.config import Validation, arguments_of, validation_of
 from benchmarks.berds.estimate import estimate
 from benchmarks.berds.expanding import expansions_by
@@ -50,7 +50,6 @@ from benchmarks.core.command import exit_status, progress
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import ConfigError
 
-TUNING_SHARE = 0.25
 FIGURES = results.CHECKOUT / "docs" / "figures"
 
 
@@ -77,6 +76,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         mmr_weight=options.mmr_weight,
         sycophancy=not options.no_sycophancy,
         as_published=options.as_published,
+        decision=options.decision,
         allow_same_judge=options.force_same_judge,
         strict=options.strict,
         seed=options.seed,
@@ -184,22 +184,31 @@ def _questions(
 ) -> tuple[list[Question], list[Question]]:
     """The questions to ask, and others to tune on where something is tuned."""
     tunes = config.mmr_weight is None and any("mmr" in name for name in config.approaches)
-    share = TUNING_SHARE if tunes else 0.0
+    share = options.tuning_share
+    if share is None:
+        share = TUNING_SHARE if tunes else 0.0
+    elif not 0.0 < share < 1.0:
+        raise ConfigError(f"--tuning-share must be between 0 and 1, got {share:g}")
+    count = options.tuning_limit or (options.limit and max(3, options.limit // 3))
     if options.questions is None:
         names = options.dataset or list(HUB)
         chosen = hub_questions(names, options.split)
         if options.split == "test" and tunes:  # the published development questions
             tuning = hub_questions(names, "dev")
-            count = options.limit and max(3, options.limit // 3)
-            return limited(chosen, options.limit), limited(tuning, count)
+            return _drawn(chosen, options.limit, config), _drawn(tuning, count, config)
     else:
         chosen = read_questions(options.questions)
         if options.dataset:
             chosen = [each for each in chosen if each.dataset in options.dataset]
     tuning, kept = held_out(chosen, share)
-    if options.limit is not None:
-        tuning = limited(tuning, max(3, options.limit // 3))
-    return limited(kept, options.limit), tuning
+    return (
+        _drawn(kept, options.limit, config),
+        _drawn(tuning, count, config) if tunes else [],
+    )
+
+
+def _drawn(questions: Sequence[Question], limit: int | None, config: BerdsConfig) -> list[Question]:
+    return limited(questions, limit, seed=config.seed)
 
 
 def _models(

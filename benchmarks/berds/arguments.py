@@ -7,10 +7,14 @@ from pathlib import Path
 
 from benchmarks.berds.approaches import APPROACHES
 from benchmarks.berds.config import PRICES, THRESHOLDS
+from benchmarks.berds.deciding import ALONE, RULES
 from benchmarks.berds.loading import NAMES, UAE
 from benchmarks.berds.questions import HUB, SPLITS
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
+
+TUNING_SHARE = 0.25
+"""Of the questions of BERDS, those spared for development (Table 1)."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -36,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     add("--questions", type=Path, help="folder or file of .jsonl; without it, the hub")
     add("--dataset", action="append", help=f"only these sets; on the hub: {', '.join(HUB)}")
     add("--split", choices=SPLITS, default="test", help="on the hub (default: %(default)s)")
-    add("--limit", type=whole, help="ask N questions only, from the sets in turn")
+    add("--limit", type=whole, help="ask N questions only, drawn from the sets in turn")
     add("--corpus", help="dpr:FILE, jsonl:PATH, files:PATH or a path")
     add("--streamed", action="store_true", help="never take the corpus into memory")
     add(
@@ -46,8 +50,15 @@ def parser() -> argparse.ArgumentParser:
         "a .jsonl file of retrieval output (default: bm25); may be repeated",
     )
     add("--approach", action="append", choices=APPROACHES, help="may be repeated (default: all)")
-    judges = "default, probe, a preset[@URL], llm:MODEL[@URL], module:factory, folder or id"
+    judges = "default, scorer, probe, a preset[@URL], llm:MODEL[@URL], module:factory, folder or id"
     add("--judge", default="default", help=f"scores: {judges} (default: %(default)s)")
+    add(
+        "--decision",
+        choices=RULES,
+        default=ALONE,
+        help="a passage supports what its P reaches a threshold for; or of two opposing "
+        "perspectives the one with the higher P (default: %(default)s)",
+    )
     add(
         "--selector",
         default="probe",
@@ -57,6 +68,13 @@ def parser() -> argparse.ArgumentParser:
     add("--llm", help="llm:MODEL[@URL]: expands queries and tells the two sides apart")
     add("--mmr-embedder", default=UAE, help="Sim2 of MMR (default: %(default)s); minilm runs here")
     add("--mmr-weight", type=float, help="lambda; without it, tuned on other questions")
+    add(
+        "--tuning-share",
+        type=float,
+        help="of your own questions, kept for tuning and never evaluated "
+        f"(default: {TUNING_SHARE}, and 0 where nothing is tuned)",
+    )
+    add("--tuning-limit", type=whole, help="tune on N of them (default: a third of --limit)")
     add("--depth", type=whole, default=10, help="judge the retrievers' top N; 100 for all tables")
     add("--no-sycophancy", action="store_true")
     add("--as-published", action="store_true", help="the variants of the authors' code")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.berds.collecting import Collector
 from benchmarks.berds.questions import Question
@@ -34,13 +35,20 @@ def askings(
     *,
     approach: str | None = None,
 ) -> list[Asking]:
-    """The top passages for the words of each side, from each retriever or an approach over it."""
+    """The top passages for the words of each side, from each retriever or an approach over it;
+    nothing from a retriever that cannot be asked them.
+    """
     two_sided = [(each, places) for each in questions if (places := stances.of(each)) is not None]
     result = []
     for collector in collectors:
+        if approach in collector.left_out:
+            continue
         for side, asked_as in enumerate(SIDES):
             asks = [Ask(each.perspectives[places[side]], each) for each, places in two_sided]
-            found = collector.asked_with(asks, SYCOPHANCY_AT, approach)
+            work = partial(collector.asked_with, asks, SYCOPHANCY_AT, approach)
+            found = collector.attempt(f"asked as {asked_as}", work)
+            if found is None:
+                continue
             rankings = {ask.question.id: one for ask, one in zip(asks, found, strict=True)}
             name = collector.retriever.name
             result.append(Asking(name, asked_as, rankings, approach or "default"))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.berds.approaches import (
-    LAMBDAS,
     PIPELINE,
     POOL,
     Found,
@@ -21,20 +20,17 @@ from benchmarks.berds.approaches import (
 )
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import Ask, Retriever
-from benchmarks.berds.scoring import intervals
-from benchmarks.berds.verdicts import Verdicts
-from benchmarks.core.metrics import mrecall_at_k, precision_at_k
-from perspective_rag import ConfigError, Hit, Passage
+from perspective_rag import CapabilityError, ConfigError, Hit, Passage
 from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
 
 Hits = Mapping[str, Sequence[Hit]]
 """Hits, best first, by the question's id."""
 
+Result = TypeVar("Result")
+
 Tick = Callable[[str, int], None]
 """Called with what is being done and how much of it was done now."""
-
-TUNED_AT = 5
 
 
 @dataclass(slots=True)
@@ -44,7 +40,7 @@ class Collector:
     ``embedder`` gives Sim2 of MMR. ``kept`` holds what the pipeline returned in earlier runs.
     ``expansions`` are the texts to expand a question with, by its id. ``pools`` are the rankings
     that MMR starts from, by approach. ``options`` are the pipeline's, where they are not its
-    defaults.
+    defaults. ``left_out`` says of approaches that this retriever cannot serve why not.
     """
 
     retriever: Retriever
@@ -58,6 +54,7 @@ class Collector:
     tick: Tick = lambda stage, count: None
     pools: dict[str, dict[str, list[Hit]]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def plain(self, questions: Sequence[Question]) -> Hits:
         """The retriever's own top ``POOL`` for each question."""
@@ -117,6 +114,19 @@ class Collector:
             )
             for identity, hits in found.items()
         }
+
+    def attempt(self, name: str, work: Callable[[], Result]) -> Result | None:
+        """What ``work`` returns, or None where the retriever cannot do it: noted in ``left_out``.
+
+        Raises CapabilityError in strict mode.
+        """
+        try:
+            return work()
+        except CapabilityError as error:
+            if self.strict:
+                raise
+            self.left_out[name] = str(error)
+            return None
 
     def asked_with(
         self, asks: Sequence[Ask], k: int, approach: str | None = None
@@ -182,52 +192,6 @@ class Collector:
             expanded([next(rankings) for _ in some], as_published=self.as_published)
             for some in asks
         ]
-
-
-def tuned_weight(
-    collector: Collector,
-    questions: Sequence[Question],
-    verdicts: Verdicts,
-    *,
-    of: str,
-    seed: int,
-) -> tuple[float, dict[str, float]]:
-    """The weight of ``LAMBDAS`` with the best MRecall@5 on development questions, and all of these.
-
-    Averages over the sets of questions; ties go to the higher Precision@5, then to the higher
-    weight (nearer to the retriever's own order).
-    """
-    rankings = {
-        weight: {
-            identity: [hit.passage for hit in hits[:TUNED_AT]]
-            for identity, hits in collector.mmr(questions, of=of, weight=weight).items()
-        }
-        for weight in LAMBDAS
-    }
-    asked: dict[str, dict[str, Passage]] = {}
-    for found in rankings.values():
-        for identity, passages in found.items():
-            asked.setdefault(identity, {}).update({each.id: each for each in passages})
-    verdicts.complete(questions, asked, strict=collector.strict)
-    golds = {each.id: verdicts.gold(each, asked.get(each.id, {})) for each in questions}
-    scores = {}
-    for weight, found in rankings.items():
-        scores[weight] = tuple(
-            _average(
-                {q: metric([p.id for p in found[q.id]], golds[q.id], TUNED_AT) for q in questions},
-                seed,
-            )
-            for metric in (mrecall_at_k, precision_at_k)
-        )
-    best = max(LAMBDAS, key=lambda weight: (*scores[weight], weight))
-    return best, {f"{weight:g}": round(scores[weight][0], 6) for weight in LAMBDAS}
-
-
-def _average(values: Mapping[Question, float], seed: int) -> float:
-    by_set: dict[str, list[float]] = {}
-    for question, value in values.items():
-        by_set.setdefault(question.dataset, []).append(value)
-    return intervals(by_set, seed=seed, resamples=1)["average"].mean
 
 
 def _stored(found: Found) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.berds.approaches import APPROACHES, PIPELINE
+from benchmarks.berds.deciding import RULES
 from benchmarks.berds.questions import SPLITS
 from perspective_rag import ConfigError, MissingDependency, PipelineOptions
 from perspective_rag.errors import unknown_name
@@ -80,11 +81,14 @@ _RUN: Mapping[str, Any] = {
     "approach": APPROACHES,
     "verdict": APPROACHES[1:],
     "judge": _TEXT,
+    "decision": RULES,
     "selector": _TEXT,
     "force_same_judge": _SWITCH,
     "llm": _TEXT,
     "mmr_embedder": _TEXT,
     "mmr_weight": _SHARE,
+    "tuning_share": _SHARE,
+    "tuning_limit": _COUNT,
     "depth": Range(10, 100, whole=True),
     "no_sycophancy": _SWITCH,
     "as_published": _SWITCH,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.berds.approaches import LAMBDAS
-from benchmarks.berds.collecting import TUNED_AT
 from benchmarks.berds.questions import Question
 from benchmarks.berds.run import SYCOPHANCY_AT, BerdsConfig, Models
 from benchmarks.berds.scoring import CUTS
+from benchmarks.berds.tuning import TUNED_AT
 from perspective_rag import Passage, Perspective, PipelineOptions, run
 from perspective_rag.protocols import Judge
 

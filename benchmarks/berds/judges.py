@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from perspective_rag import (
     LLMJudge,
     OpenAICompatibleLLM,
 )
+from perspective_rag.errors import unknown_name
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.judge.presets import PRESETS
 from perspective_rag.loading import load_judge as load_preset
@@ -23,11 +25,16 @@ from perspective_rag.user_retriever import load_object
 
 Identity = Mapping[str, Any]
 
+SCORER = Path(__file__).parent / "scorer"
+_NAMES = ("default", "scorer", "probe")
+_OWN = {"default": DEFAULT_MODEL, "scorer": SCORER}
+
 
 def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Identity]:
     """A judge and what identifies it.
 
-    ``default`` is the package's own, ``probe`` the embedding probe, a name of
+    ``default`` is the package's own, ``scorer`` the one that stays the same whatever the package's
+    own becomes, so that figures can be compared, ``probe`` the embedding probe, a name of
     ``judge.presets.PRESETS`` a published judge (the papers' evaluator is ``mistral-7b-berds``) in
     this process or, as ``NAME@URL``, on a server; ``llm:MODEL`` or ``llm:MODEL@URL`` any language
     model behind an OpenAI-compatible server, ``module:factory`` a judge of your own; anything else
@@ -51,9 +58,9 @@ def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Id
             "files": None,
             "prompt": judge.template.hash,
         }
-    if spec == "default" or Path(spec).exists():
-        path = DEFAULT_MODEL if spec == "default" else Path(spec)
-        own = CrossEncoderJudge(None if spec == "default" else spec)
+    if spec in _OWN or Path(spec).exists():
+        path = _OWN.get(spec) or Path(spec)
+        own = CrossEncoderJudge(None if spec == "default" else str(path))
         return own, results.judge_identity(own, path)
     module, found, factory = spec.partition(":")
     if found and module.replace(".", "").isidentifier() and factory.isidentifier():
@@ -61,6 +68,8 @@ def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Id
         if not isinstance(made, Judge):
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
         return made, results.judge_identity(made, None)
+    if "/" not in spec and get_close_matches(spec, (*_NAMES, *PRESETS), n=1, cutoff=0.7):
+        raise unknown_name(spec, (*_NAMES, *PRESETS), "judge")
     other = CrossEncoderJudge(spec)
     return other, results.judge_identity(other, None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -90,9 +91,18 @@ def hub_rows(
     return _questions(rows, name)
 
 
-def limited(questions: Sequence[Question], limit: int | None) -> list[Question]:
-    """The first ``limit`` questions, taken from the sets in turn; None keeps all."""
+def limited(
+    questions: Sequence[Question], limit: int | None, *, seed: int | None = None
+) -> list[Question]:
+    """``limit`` questions, taken from the sets in turn; None keeps all.
+
+    The first of each set, or with ``seed`` drawn from it without replacement. A larger limit keeps
+    what a smaller one drew.
+    """
     by_set = [[q for q in questions if q.dataset == name] for name in datasets_of(questions)]
+    if seed is not None:
+        for place, own in enumerate(by_set):
+            random.Random(f"{seed} {place}").shuffle(own)
     turns = (each for round_ in zip_longest(*by_set) for each in round_ if each is not None)
     chosen = set(list(turns)[:limit])
     return [each for each in questions if each in chosen]

@@ -44,7 +44,7 @@ def base(figures: Figures, k: int) -> Table:
         if k == 5:
             cells.append(_mean(row["metrics"]["precision@1"][AVERAGE]))
         made.add(*cells)
-    if sets == list(published.BASE_COLUMNS):
+    if _of_berds(figures):
         known = published.K5 if k == 5 else published.K10
         for (corpus, retriever), values in known.items():
             made.add(f"published: {retriever}, {corpus}", *map(_published, values))
@@ -68,7 +68,8 @@ def approaches(figures: Figures) -> Table:
             _mean(row["metrics"]["precision@10"][AVERAGE]),
             _mean(row["metrics"]["mrecall@10"][AVERAGE]),
         )
-    for (corpus, retriever), values in published.APPROACHES.items():
+    known = published.APPROACHES if _of_berds(figures) else {}
+    for (corpus, retriever), values in known.items():
         for place, name in enumerate(("default", "mmr", "expansion")):
             precision, mrecall = values[2 * place], values[2 * place + 1]
             change = (mrecall or 0.0) - (values[1] or 0.0)
@@ -116,7 +117,7 @@ def sizes(figures: Figures) -> Table:
         size = found["size"]
         shown = f"{size['mean']:.1f} [{size['low']:.1f}, {size['high']:.1f}]" if size else "-"
         made.add(f"measured: {name}", shown, percent(found[f"mrecall@{depth}"][AVERAGE]))
-    if depth == 100:
+    if depth == 100 and _of_berds(figures):
         for (corpus, retriever), (mean, share) in published.SIZES.items():
             made.add(f"published: {retriever}, {corpus}", f"{mean:.1f}", _published(share))
     return made
@@ -134,7 +135,7 @@ def union(figures: Figures) -> Table:
         f"measured: {len(found['retrievers'])} retrievers",
         *(percent(found["coverage"].get(name)) for name in sets),
     )
-    if depth == 100 and sets == list(published.BASE_COLUMNS):
+    if depth == 100 and _of_berds(figures):
         for corpus, values in published.UNION.items():
             made.add(f"published: {corpus}", *map(_published, values))
     return made
@@ -182,7 +183,7 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         f"{sum(figures['questions'].values())} questions "
         f"({', '.join(f'{n} {name}' for name, n in figures['questions'].items())}), "
         f"{figures['perspectives']} perspectives; corpus: {document['data']['corpus']}.",
-        f"The judge that scores is {judge['name']} (threshold {judge['threshold']:g}); "
+        f"The judge that scores is {judge['name']}, {_decided(figures['decision'])}; "
         + (f"the one that selects is {selector['name']}." if selector else "none selects."),
     ]
     if figures["judged_for_both"] is not None:
@@ -201,9 +202,27 @@ def notes(document: Mapping[str, Any]) -> list[str]:
             lines.append(f"MMR over {retriever} ({of}): weight {found['weight']:g}, {how}.")
     if figures["left_out"]:
         lines.append(f"Left out, their models being absent: {', '.join(figures['left_out'])}.")
+    for retriever, reasons in figures["not_served"].items():
+        for name, reason in reasons.items():
+            lines.append(f"Left out for {retriever}, {name}: {reason}.")
     if config["run"]["as_published"]:
         lines.append("As published: the variants of the authors' code.")
     return lines
+
+
+def _of_berds(figures: Figures) -> bool:
+    """True for the published sets; beside other questions the published rows say nothing."""
+    return [*figures["questions"], AVERAGE] == list(published.BASE_COLUMNS)
+
+
+def _decided(decision: Mapping[str, Any]) -> str:
+    threshold, both = decision["threshold"], decision["both"]
+    if both is None:
+        return f"each perspective for itself (threshold {threshold:g})"
+    return (
+        f"of two opposing perspectives that with the higher P (threshold {threshold:g}, both from "
+        f"{both:g})"
+    )
 
 
 def _rows(figures: Figures, approach: str) -> Sequence[Mapping[str, Any]]:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.berds.approaches import APPROACHES, PIPELINE, Found, check_approaches
 from benchmarks.berds.asking import SYCOPHANCY_AT as SYCOPHANCY_AT
 from benchmarks.berds.asking import Details, askings
-from benchmarks.berds.collecting import Collector, Tick, tuned_weight
+from benchmarks.berds.collecting import Collector, Tick
+from benchmarks.berds.deciding import ALONE, RULES, decision_of
 from benchmarks.berds.questions import Question, fingerprint
 from benchmarks.berds.retrievers import Retriever
 from benchmarks.berds.scoring import CUTS, DEPTH
 from benchmarks.berds.stances import Stances
 from benchmarks.berds.summary import Asking, summary
+from benchmarks.berds.tuning import weights_of
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from perspective_rag import ConfigError, Passage, PerspectiveRAGError
+from perspective_rag.errors import unknown_name
 from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
 
@@ -34,7 +38,8 @@ class BerdsConfig:
     times the pairs of 10. ``mmr_weight``: MMR's lambda in [0, 1]; None tunes it on the tuning
     questions. ``as_published``: the variants of the authors' code. ``allow_same_judge``: lets one
     model choose and score, which the result then says. ``strict``: any degradation is an error.
-    ``verdict``: the approach that is validated; ``pipeline``: options for the approach "pipeline".
+    ``decision``: from P(support) to "supports" (``deciding.RULES``). ``verdict``: the approach that
+    is validated; ``pipeline``: options for the approach "pipeline".
     """
 
     approaches: tuple[str, ...] = APPROACHES
@@ -43,6 +48,7 @@ class BerdsConfig:
     sycophancy: bool = True
     as_published: bool = False
     allow_same_judge: bool = False
+    decision: str = ALONE
     strict: bool = False
     seed: int = 13
     verdict: str | None = None
@@ -50,6 +56,8 @@ class BerdsConfig:
 
     def __post_init__(self) -> None:
         check_approaches(self.approaches)
+        if self.decision not in RULES:
+            raise unknown_name(self.decision, RULES, "decision")
         if "default" not in self.approaches:
             raise ConfigError("the approach 'default' is what the others are compared with: add it")
         if not max(CUTS) <= self.depth <= DEPTH:
@@ -134,6 +142,7 @@ def run_berds(
     """
     started = time.perf_counter()
     names = _runnable(config, models, questions)
+    decision = decision_of(config.decision, models.judge.threshold, models.judge_identity)
     expansions = models.expansions or {q.id: q.generated for q in (*questions, *tuning)}
     key = {
         "selector": dict(models.selector_identity or {}),
@@ -145,7 +154,11 @@ def run_berds(
     with (
         Ledger(folder, "pipeline", key) as kept,
         Verdicts.open(
-            models.judge, models.judge_identity, folder, as_published=config.as_published
+            models.judge,
+            models.judge_identity,
+            folder,
+            as_published=config.as_published,
+            decision=decision,
         ) as verdicts,
     ):
         found: dict[tuple[str, str], dict[str, Found]] = {}
@@ -172,11 +185,16 @@ def run_berds(
             on_first(state.summary(found, {}, [], {}))
         weights: dict[str, dict[str, Any]] = {}
         for each in collectors:
-            weights[each.retriever.name] = _weights(each, names, tuning, verdicts, config)
+            weights[each.retriever.name] = weights_of(
+                each, names, tuning, verdicts, config.mmr_weight, config.seed
+            )
             chosen = {of: value["weight"] for of, value in weights[each.retriever.name].items()}
             for name in names:
-                if name != "default":
-                    found[each.retriever.name, name] = each.approach(name, questions, chosen)
+                if name == "default" or name in each.left_out:
+                    continue
+                runs = each.attempt(name, partial(each.approach, name, questions, chosen))
+                if runs is not None:
+                    found[each.retriever.name, name] = runs
         plain = askings(collectors, questions, models.stances) if config.sycophancy else []
         of_verdict = (
             askings(collectors, questions, models.stances, approach=config.verdict)
@@ -191,7 +209,9 @@ def run_berds(
         figures["same_model_selects_and_scores"] = bool(
             config.judging and same_model(models.judge_identity, models.selector_identity)
         )
+        figures["decision"] = {"rule": config.decision, **asdict(decision)}
         figures["left_out"] = [name for name in config.approaches if name not in names]
+        figures["not_served"] = {each.retriever.name: each.left_out for each in collectors}
         figures["questions_fingerprint"] = fingerprint(questions)
         places = {each.id: models.stances.of(each) for each in questions}
         details = Details(questions, found, state.golds(), places, (*plain, *of_verdict))
@@ -274,27 +294,6 @@ def _runnable(config: BerdsConfig, models: Models, questions: Sequence[Question]
     if not expandable:
         lacking |= {"expansion", "expansion + mmr"}
     return [name for name in config.approaches if name not in lacking]
-
-
-def _weights(
-    collector: Collector,
-    names: Sequence[str],
-    tuning: Sequence[Question],
-    verdicts: Verdicts,
-    config: BerdsConfig,
-) -> dict[str, dict[str, Any]]:
-    result: dict[str, dict[str, Any]] = {}
-    for name, of in (("mmr", "default"), ("expansion + mmr", "expansion")):
-        if name not in names:
-            continue
-        if config.mmr_weight is not None:
-            result[of] = {"weight": config.mmr_weight, "tuned_on": 0}
-            continue
-        if not tuning:
-            raise ConfigError("MMR's weight is tuned on questions apart: give some, or the weight")
-        best, scores = tuned_weight(collector, tuning, verdicts, of=of, seed=config.seed)
-        result[of] = {"weight": best, "tuned_on": len(tuning), "mrecall@5": scores}
-    return result
 
 
 def _degradations(

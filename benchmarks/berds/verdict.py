@@ -48,7 +48,8 @@ def verdict_of(result: BerdsResult, validation: Validation) -> dict[str, Any]:
     missed: list[str] = []
     for name in names:
         if (name, approach) not in result.details.found:
-            missed.append(f"{name}: {approach} was not run: no model for it")
+            reason = result.figures["not_served"][name].get(approach, "no model for it")
+            missed.append(f"{name}: {approach} was not run: {reason}")
             continue
         plain, own = (_row(result, name, each, seed) for each in (PLAIN, approach))
         own["gains"] = {
@@ -163,7 +164,7 @@ def _sycophancy(
         for asking in details.askings
         if (asking.retriever, asking.approach) == (retriever, approach)
     }
-    if not of:
+    if len(of) < 2:  # a retriever that cannot be asked in other words
         return None
     effects = []
     for question in details.questions:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
 from perspective_rag import JudgeError, Passage, Perspective, run
 from perspective_rag.judging import in_range
@@ -28,6 +29,7 @@ BATCH = 8
 class Verdicts:
     """P(support) of pairs, from ``ledger`` where they are known and from ``judge`` else.
 
+    ``decision`` says from which P on a passage supports; None is the judge's own threshold.
     ``as_published`` puts the title after the passage's text, as the authors' evaluation code does;
     the paper's judge is shown the document. ``failures`` lists pairs that could not be judged: they
     count as unsupported, are not kept, and are tried again by the next run.
@@ -36,17 +38,24 @@ class Verdicts:
     judge: Judge
     ledger: Ledger
     as_published: bool = False
+    decision: Decision | None = None
     failures: list[str] = field(default_factory=list)
     judged: int = 0
 
     @classmethod
     def open(
-        cls, judge: Judge, identity: Mapping[str, Any], folder: Path, *, as_published: bool
+        cls,
+        judge: Judge,
+        identity: Mapping[str, Any],
+        folder: Path,
+        *,
+        as_published: bool,
+        decision: Decision | None = None,
     ) -> Verdicts:
         """The verdicts of a judge with those kept in ``folder``; the threshold is no part of it."""
         key = {"judge": {name: identity[name] for name in identity if name != "threshold"}}
         ledger = Ledger(folder, f"verdicts {judge.name.rsplit('/', 1)[-1]}", key)
-        return cls(judge, ledger, as_published)
+        return cls(judge, ledger, as_published, decision)
 
     def __enter__(self) -> Verdicts:
         return self
@@ -89,14 +98,17 @@ class Verdicts:
 
     def gold(self, question: Question, passages: Mapping[str, Passage]) -> dict[str, set[str]]:
         """For each perspective, by its place, the ids of the passages that support it."""
-        return {
-            str(place): {
-                identity
-                for identity, passage in passages.items()
-                if self.ledger.values.get(self._key(passage, text), 0.0) >= self.judge.threshold
-            }
-            for place, text in enumerate(question.perspectives)
-        }
+        decision = self.decision or Decision(self.judge.threshold)
+        gold: dict[str, set[str]] = {str(n): set() for n in range(len(question.perspectives))}
+        for identity, passage in passages.items():
+            values = [
+                self.ledger.values.get(self._key(passage, text), 0.0)
+                for text in question.perspectives
+            ]
+            for place, supports in enumerate(decision.supported(values)):
+                if supports:
+                    gold[str(place)].add(identity)
+        return gold
 
     def shown(self, passage: Passage) -> str:
         """What the judge reads of a passage."""

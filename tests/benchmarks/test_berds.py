@@ -183,7 +183,11 @@ def test_the_whole_command_reproduces_known_figures(data, judged):
                 for each in by_set.values()
             )
     text = (data / "out" / "berds.md").read_text()
-    assert "published: Contriever, Sphere, expansion" in text
+    assert "published:" not in text  # these are not the paper's questions
+    of_berds = dict.fromkeys(("arguana", "kialo", "opinionqa"), 3)
+    tables = report.tables({**document["results"], "questions": of_berds})
+    names = {row[0] for table in tables for row in table.rows}
+    assert {"published: BM25, Sphere", "published: Contriever, Sphere, expansion"} <= names
     assert {path.name for path in (data / "out").glob("*.svg")} == {
         "berds-outcomes.svg",
         "berds-lean.svg",
@@ -497,3 +501,48 @@ def test_the_page_holds_what_was_measured(tmp_path, monkeypatch):
     assert page.main(["--check"]) == 1
     assert page.main([]) == 0
     assert page.main(["--check"]) == 0
+
+
+def test_what_a_file_of_output_cannot_answer_is_left_out_with_the_reason(data, judged):
+    output = data / "theirs.jsonl"
+    rows = [
+        {
+            "question": f"Should {topic} be banned?",
+            "ctxs": [{"text": f"{topic} banned"}, {"text": f"{topic} are not harmful"}],
+        }
+        for topic in TOPICS
+    ]
+    output.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = (
+        f"--retriever={output}",
+        "--retriever=bm25",
+        judged,
+        "--mmr-weight=0.9",
+        "--selector=none",
+        "--no-figures",
+    )
+    status, document, screen = run(data, *arguments)
+    assert status == 0
+    figures = document["results"]
+    ran = {(row["retriever"], row["approach"]) for row in figures["rows"]}
+    assert ("theirs", "default") in ran
+    assert ("theirs", "mmr") in ran
+    assert ("bm25", "pipeline, no judge") in ran
+    reasons = figures["not_served"]["theirs"]
+    assert set(reasons) == {
+        "expansion",
+        "expansion + mmr",
+        "pipeline, no judge",
+        "asked as supporting",
+        "asked as opposing",
+    }
+    assert "retrieval output" in reasons["pipeline, no judge"]
+    assert figures["not_served"]["bm25"] == {}
+    assert "Left out for theirs, expansion" in screen
+    assert [row["asked_as"] for row in figures["lean"] if row["retriever"] == "theirs"] == [
+        "question"
+    ]
+    assert run(data, *arguments, "--strict")[0] == 2
+    status, _, screen = run(data, *arguments, "--verdict=pipeline, no judge")
+    assert status == 1
+    assert "theirs: pipeline, no judge was not run" in screen

@@ -143,6 +143,11 @@ def test_splits_of_the_hub_by_either_name(monkeypatch):
 def test_a_limit_takes_sets_in_turn_and_tuning_is_apart_and_stable():
     made = [Question(f"{s}/{i}", s, f"{s} {i}?", ("x",)) for s in "ab" for i in range(60)]
     assert [q.id for q in limited(made, 3)] == ["a/0", "a/1", "b/0"]
+    drawn = limited(made, 20, seed=1)
+    assert drawn == limited(made, 20, seed=1) != limited(made, 20, seed=2)
+    assert [q.dataset for q in drawn] == ["a"] * 10 + ["b"] * 10
+    assert [q.id for q in drawn[:10]] != [f"a/{i}" for i in range(10)]
+    assert set(drawn) <= set(limited(made, 40, seed=1))
     tuning, kept = held_out(made, 0.25)
     assert not set(tuning) & set(kept)
     assert len(tuning) + len(kept) == 120
@@ -599,3 +604,6 @@ def test_judges_by_name_know_when_they_are_the_same(tmp_path):
     )
     assert fifth["name"] == "timchen0618/Mistral_BERDS_evaluator_full"
     assert published.threshold == 0.5
+    for misspelt, meant in (("scorrer", "scorer"), ("mistral-7b-berd", "mistral-7b-berds")):
+        with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
+            load_judge(misspelt, HashEmbedder(), cache=tmp_path)
