@@ -60,6 +60,7 @@ def add_command(commands: Any) -> None:
     add("--min-support", type=float, help="probability that counts as support, in [0, 1]")
     add("-k", type=int, default=5, help="passages a model is shown (default: %(default)s)")
     add("--depth", type=int, default=30, help="passages looked through (default: %(default)s)")
+    add("--limit", type=int, metavar="N", help="the first N questions only, for a first answer")
     add("--seed", type=int, default=13, help="of the resampling")
     add("--strict", action="store_true", help="anything that fails is an error")
     add("--out", type=Path, default=Path("audit"), help="folder of the report (default: audit)")
@@ -129,6 +130,10 @@ def _run(options: argparse.Namespace) -> int:
 def _questions(options: argparse.Namespace) -> list[AuditQuestion]:
     """The questions, with the perspectives of the file that was given for those it holds."""
     questions = read_audit_questions(options.questions)
+    if options.limit is not None:
+        if options.limit < 1:
+            raise ConfigError(f"--limit must be a whole number, at least 1; got {options.limit}")
+        questions = questions[: options.limit]
     if options.perspectives is None:
         return questions
     given = {each.text.casefold(): each for each in read_audit_questions(options.perspectives)}

@@ -157,6 +157,11 @@ def test_a_one_sided_retriever_of_ones_own_misses_the_limit(tmp_path, capsys, ow
     assert len(document["missed"]) == 2
     assert "missed: one-sided questions: 1.000, at most 0.5" in capsys.readouterr().out
     assert audit(tmp_path, *arguments)[0] == 0
+    _, first = audit(tmp_path, *arguments, "--limit=1")
+    assert [each["question"] for each in first["questions"]] == [
+        document["questions"][0]["question"]
+    ]
+    assert len(document["questions"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -248,6 +253,7 @@ def test_a_language_model_writes_the_perspectives(tmp_path, own, questions):
         (["--retriever=test_cli:broken"], "every search failed"),
         (["--retriever=test_cli:only_pro", "--max-lean=3"], "max_lean must be a number in [0, 1]"),
         (["--retriever=test_cli:only_pro", "-k=0"], "k must be from 1"),
+        (["--retriever=test_cli:only_pro", "--limit=0"], "--limit must be"),
         (["--retriever=test_cli:only_pro", "--pipeline"], "--pipeline"),
         (["--retriever=test_cli:only_pro", "--perspectives=nowhere.jsonl"], "cannot be read"),
     ],
