@@ -110,7 +110,9 @@ class Collector:
         seconds = (time.perf_counter() - started) / max(len(questions), 1)
         return {
             identity: Found(
-                {POOL: [hit.passage for hit in hits]}, seconds, searches=int(name != "expansion")
+                {POOL: [hit.passage for hit in hits]},
+                seconds,
+                searches=len(self.expansions.get(identity, ())) if "expansion" in name else 1,
             )
             for identity, hits in found.items()
         }

@@ -19,18 +19,24 @@ SAMPLE = 8
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Upper bounds: passages that several approaches return are judged once, earlier verdicts not
-    again. ``seconds`` is for the judges alone, at the speed measured on ``SAMPLE`` pairs each.
+    """Upper bounds, and the time of the judges at the speed measured on ``SAMPLE`` pairs each.
+
+    Passages that several approaches return are judged once, and earlier verdicts are not asked for
+    again. ``likely_seconds`` takes it that half of what the other approaches return is judged by
+    then, that two sides are judged through one claim, and that the guard has nothing to search.
     """
 
     judge_pairs: int
     selector_pairs: int
     seconds: float
+    likely_seconds: float
 
     def __str__(self) -> str:
         return (
             f"at most {self.judge_pairs:,} pairs for the judge that scores and "
-            f"{self.selector_pairs:,} for the one that selects: about {_minutes(self.seconds)}"
+            f"{self.selector_pairs:,} for the one that selects: about "
+            f"{_minutes(self.likely_seconds)}, at most {_minutes(self.seconds)}, less what earlier "
+            "runs have judged"
         )
 
 
@@ -43,26 +49,32 @@ def estimate(
 ) -> Estimate:
     """The pairs of passage and perspective that a run asks for at most, and their time."""
     top = max(CUTS)
-    passages = config.depth + top * (len(config.approaches) - 1)
-    passages += 2 * SYCOPHANCY_AT * config.sycophancy * (2 if config.verdict else 1)
-    pairs = sum(len(each.perspectives) for each in questions) * passages
+    more = top * (len(config.approaches) - 1)
+    more += 2 * SYCOPHANCY_AT * config.sycophancy * (2 if config.verdict else 1)
+    perspectives = sum(len(each.perspectives) for each in questions)
+    pairs = perspectives * (config.depth + more)
+    likely = perspectives * (config.depth + more // 2)
     reordered = sum(name in config.approaches for name in ("mmr", "expansion + mmr"))
     if config.mmr_weight is None:
         # The weights share most of their top passages; all of them differ in the worst case.
         tuned = sum(len(each.perspectives) for each in tuning)
         pairs += tuned * TUNED_AT * len(LAMBDAS) * reordered
+        likely += tuned * TUNED_AT * 2 * reordered
     options = PipelineOptions.from_dict(config.pipeline)
-    judged = options.judge_k * (1 + options.guard_searches)
-    selected = 2 * len(questions) * len(config.judging) * judged * len(CUTS)
+    requests = len(questions) * len(config.judging) * len(CUTS)
     if config.verdict in config.judging and config.sycophancy:
-        selected += 2 * 2 * len(questions) * judged
+        requests += 2 * len(questions)
     if models.selector is None:
-        selected = 0
+        requests = 0
+    selected = 2 * requests * options.judge_k * (1 + options.guard_searches)
     text = questions[0].text if questions else "text"
-    seconds = retrievers * pairs * _seconds_per_pair(models.judge, text)
+    speed = retrievers * _seconds_per_pair(models.judge, text)
+    seconds, likely_seconds = speed * pairs, speed * likely
     if models.selector is not None and selected:
-        seconds += retrievers * selected * _seconds_per_pair(models.selector, text)
-    return Estimate(retrievers * pairs, retrievers * selected, seconds)
+        speed = retrievers * _seconds_per_pair(models.selector, text)
+        seconds += speed * selected
+        likely_seconds += speed * requests * options.judge_k
+    return Estimate(retrievers * pairs, retrievers * selected, seconds, likely_seconds)
 
 
 def _seconds_per_pair(judge: Judge, text: str) -> float:

@@ -17,6 +17,7 @@ from rich.console import Console
 from benchmarks.berds import published, report
 from benchmarks.berds.__main__ import main
 from benchmarks.berds.approaches import Found
+from benchmarks.berds.estimate import estimate
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import StoreRetriever
 from benchmarks.berds.run import BerdsConfig, Models, run_berds, same_model
@@ -172,6 +173,8 @@ def test_the_whole_command_reproduces_known_figures(data, judged):
     # Asked in the opponents' words, their three passages come first.
     assert leans["opposing"] == leans["opposing"] | {"p": 0.4, "n": 0.6, "delta": -0.5}
     assert leans["supporting"]["delta"] == 1.0
+    searches = {name: row["cost"]["searches"] for name, row in rows.items()}
+    assert searches == {"default": 1, "mmr": 1, "expansion": 2, "expansion + mmr": 2}
     assert document["results"]["judged_for_both"] == 0.0
     assert document["degradations"] == 0
     assert document["judge"]["name"] == "other words"
@@ -546,3 +549,27 @@ def test_what_a_file_of_output_cannot_answer_is_left_out_with_the_reason(data, j
     status, _, screen = run(data, *arguments, "--verdict=pipeline, no judge")
     assert status == 1
     assert "theirs: pipeline, no judge was not run" in screen
+
+
+def test_the_estimate_bounds_what_is_judged(tmp_path):
+    questions = [
+        Question(
+            topic, "s", f"Should {topic} be banned?", (f"Ban {topic}.", f"{topic} are not bad.")
+        )
+        for topic in TOPICS
+    ]
+    judge, selector = WordJudge(), WordJudge("selects")
+    models = Models(judge, {"name": "words", "threshold": 0.5}, selector, {"name": "selects"})
+    config = BerdsConfig(approaches=("default", "pipeline"), pipeline={"judge_k": 4})
+    plan = estimate(questions, [], 1, models, config)
+    # 2 perspectives of 8 questions: 10 of the retriever, 10 of the pipeline, 5 for each wording.
+    assert plan.judge_pairs == 16 * (10 + 10 + 10)
+    # 4 candidates, thrice with the guard, of two sides, once for k = 5 and once for k = 10.
+    assert plan.selector_pairs == 8 * 4 * 3 * 2 * 2
+    assert 0 < plan.likely_seconds < plan.seconds
+    judge.asked, selector.asked = [], []
+    passages = [Passage(f"{t}{i}", f"{t} banned {i} not") for t in TOPICS for i in range(20)]
+    retriever = StoreRetriever("bm25", BM25Store(passages))
+    run_berds(questions, [retriever], models, config, folder=tmp_path)
+    assert 0 < len(judge.asked) <= plan.judge_pairs
+    assert 0 < len(selector.asked) <= plan.selector_pairs
