@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.judging import support_matrix
 from perspective_rag.types import Candidate, Coverage, Matrix, Perspective
@@ -23,33 +24,35 @@ def uncovered(support: Matrix, chosen: Sequence[int], threshold: float) -> list[
     return [int(column) for column in np.flatnonzero(~reached)]
 
 
-def swap_in(chosen: Sequence[int], support: Matrix, threshold: float) -> list[int]:
-    """The choice after one swap for each perspective it misses and another candidate supports.
+def swap_in(
+    chosen: Sequence[int], support: Matrix, threshold: float, due: Sequence[int] | None = None
+) -> list[int]:
+    """The choice after swaps for each perspective with fewer passages than it is due, while another
+    candidate supports it.
 
-    ``chosen`` are rows of ``support`` (n, m), most useful first. For each uncovered perspective the
-    best supported candidate takes the place of the last chosen one whose loss uncovers nothing.
-    When every chosen one is needed (more perspectives than places) the choice is left as it is.
+    ``chosen`` are rows of ``support`` (n, m), most useful first; ``due`` are counts for the m
+    columns (None: 1 each). The best supported candidate takes the place of the last chosen one
+    whose loss leaves no perspective short. When every chosen one is needed (more due than places)
+    the choice is left as it is.
     """
     result = list(chosen)
-    for column in uncovered(support, result, threshold):
-        if (support[result, column] >= threshold).any():
-            continue  # an earlier swap covered it
-        others = [
-            i for i in range(len(support)) if i not in result and support[i, column] >= threshold
-        ]
-        if not others:
-            continue
-        best = max(others, key=lambda i: support[i, column])
-        place = _least_useful(result, support, threshold)
-        if place is not None:
+    reaches = support >= threshold
+    wanted = np.ones(support.shape[1], dtype=int) if due is None else np.asarray(due)
+    for column in np.argsort(reaches[result].sum(axis=0) - wanted, kind="stable").tolist():
+        others = [i for i in np.flatnonzero(reaches[:, column]).tolist() if i not in result]
+        others.sort(key=lambda i: -support[i, column])
+        short = int(wanted[column] - reaches[result, column].sum())
+        for best in others[: max(short, 0)]:
+            place = _least_useful(reaches[result], wanted)
+            if place is None:
+                break
             result[place] = best
     return result
 
 
-def _least_useful(chosen: Sequence[int], support: Matrix, threshold: float) -> int | None:
-    covers = support[list(chosen)] >= threshold
-    counts = covers.sum(axis=0)
-    for place in reversed(range(len(chosen))):
-        if not (covers[place] & (counts == 1)).any():
+def _least_useful(covers: NDArray[np.bool_], wanted: NDArray[np.int_]) -> int | None:
+    needed = covers.sum(axis=0) <= wanted
+    for place in reversed(range(len(covers))):
+        if not (covers[place] & needed).any():
             return place
     return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perspective_rag.coverage import swap_in, uncovered
 from perspective_rag.flow import Flow, degrade
-from perspective_rag.judging import BATCH, judge_best_first, support_matrix
+from perspective_rag.judging import BATCH, judge_best_first, places_due, support_matrix
 from perspective_rag.merge import merge
 from perspective_rag.protocols import Embedder, Judge, Store
 from perspective_rag.request import Request
@@ -119,7 +119,9 @@ def _swapped(
 ) -> list[Candidate]:
     """The choice with a found candidate in place of the least useful one where it covers more."""
     every = [*chosen, *found]
-    places = swap_in(range(len(chosen)), support_matrix(every, perspectives), threshold)
+    support = support_matrix(every, perspectives)
+    due = places_due(perspectives, len(chosen))
+    places = swap_in(range(len(chosen)), support, threshold, due)
     return [
         replace(every[i], score=old.score, scores={**every[i].scores, "selected": old.score})
         for i, old in zip(places, chosen, strict=True)

@@ -30,8 +30,8 @@ def judge_best_first(
 
     Judges at most ``limit`` that have not been judged yet, in batches, and stops once at least
     ``k`` are judged and among them every perspective has k / m passages (m perspectives, rounded
-    up) that reach ``threshold``. A batch that fails is recorded and stays unjudged; two batches in
-    a row without a verdict end it.
+    up; more where its share is larger) that reach ``threshold``. A batch that fails is recorded and
+    stays unjudged; two batches in a row without a verdict end it.
     """
     result = list(candidates)
     waiting = [i for i, c in enumerate(result) if not c.support][:limit]
@@ -85,5 +85,12 @@ def _enough(
 ) -> bool:
     support = support_matrix(candidates, perspectives)
     judged = int((~np.isnan(support)).any(axis=1).sum())
-    each = math.ceil(k / max(len(perspectives), 1))
+    even = math.ceil(k / max(len(perspectives), 1))
+    each = np.maximum(even, places_due(perspectives, k))
     return judged >= k and bool(((support >= threshold).sum(axis=0) >= each).all())
+
+
+def places_due(perspectives: Sequence[Perspective], k: int) -> list[int]:
+    """How many of k passages should support each perspective: ceil(share k), at least 1."""
+    # Without the subtraction, 0.3 of 10 would be 4 places.
+    return [max(1, math.ceil(each.share * k - 1e-9)) for each in perspectives]

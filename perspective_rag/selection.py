@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from perspective_rag.coverage import swap_in
-from perspective_rag.judging import support_matrix
+from perspective_rag.judging import places_due, support_matrix
 from perspective_rag.options import PipelineOptions
 from perspective_rag.select.joint_coverage import joint_coverage
 from perspective_rag.types import Candidate, Perspective
@@ -25,7 +25,7 @@ def select(
 
     Without perspectives: the first k. With perspectives: the set that is best by relevance (their
     place in the order) and by the probability that it covers every perspective, ``coverage_weight``
-    apart; then every perspective that still is not covered and could be is swapped in.
+    apart; then what supports a perspective that has fewer places than it is due is swapped in.
     """
     if not perspectives or not candidates:
         return list(candidates[: options.k])
@@ -38,7 +38,8 @@ def select(
         relevance_weight=1.0 - options.coverage_weight,
         weights=[perspective.weight for perspective in perspectives],
     )
-    chosen = swap_in(picked.indices, support, threshold)
+    due = places_due(perspectives, options.k)
+    chosen = swap_in(picked.indices, support, threshold, due)
     # One that was swapped in stands on the value of the place it took, so that scores never rise.
     return [
         replace(candidates[i], score=value, scores={**candidates[i].scores, "selected": value})

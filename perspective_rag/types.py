@@ -42,9 +42,9 @@ class Perspective:
     """One side of a question: something a passage can support.
 
     ``text`` states the perspective in a sentence. When it is the acceptance or the denial of a
-    claim, ``claim`` holds that claim and ``stance`` the side taken, so that one judgement of a
-    passage against the claim serves both sides. ``weight``, above 0: how much its coverage counts
-    in the selection, relative to the others.
+    claim, ``claim`` holds that claim and ``stance`` the side taken, so that one judgement serves
+    both sides. ``weight``, above 0: how much its coverage counts in the selection, relative to the
+    others. ``share`` in [0, 1]: the least share of the k passages that is to support it.
     """
 
     id: str
@@ -52,10 +52,11 @@ class Perspective:
     stance: Stance | None = None
     claim: str | None = None
     weight: float = 1.0
+    share: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.weight < float("inf"):
-            raise ConfigError(f"a perspective's weight must be above 0; got {self.weight!r}")
+        if not (0.0 < self.weight < math.inf and 0.0 <= self.share <= 1.0):
+            raise ConfigError(f"weight must be above 0 and share in [0, 1]; got {self!r}")
 
 
 @dataclass(frozen=True, slots=True)

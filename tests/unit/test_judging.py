@@ -6,11 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from perspective_rag.coverage import coverage_of, swap_in, uncovered
-from perspective_rag.errors import JudgeError
+from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow import Recorder, run
-from perspective_rag.judging import BATCH, judge_best_first, support_matrix
+from perspective_rag.judging import BATCH, judge_best_first, places_due, support_matrix
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Candidate, Passage, Perspective
 
@@ -133,6 +136,38 @@ def test_swap_in_leaves_alone_what_is_needed():
 def test_swap_in_ignores_nan():
     support = np.array([[0.9, np.nan], [0.1, np.nan], [0.2, 0.8]])
     assert swap_in([0, 1], support, 0.5) == [0, 2]
+
+
+def test_swap_in_fills_the_places_a_perspective_is_due():
+    support = np.array([[0.9, 0.0]] * 5 + [[0.0, 0.6], [0.0, 0.9], [0.0, 0.7]])
+    assert swap_in(range(5), support, 0.5, [1, 1]) == [0, 1, 2, 3, 6]
+    assert swap_in(range(5), support, 0.5, [1, 2]) == [0, 1, 2, 7, 6]
+    assert swap_in(range(5), support, 0.5, [3, 2]) == [0, 1, 2, 7, 6]
+    assert swap_in(range(5), support, 0.5, [4, 2]) == [0, 1, 2, 3, 6]  # more due than places
+    assert swap_in(range(5), support, 0.5, [1, 5]) == [0, 1, 5, 7, 6]  # all there are
+
+
+def test_shares_become_places_without_rounding_errors():
+    sides = [Perspective("a", "A", share=0.3), Perspective("b", "B", share=0.21)]
+    assert places_due(sides, 10) == [3, 3]
+    assert places_due(sides, 1) == [1, 1]
+    assert places_due([Perspective("a", "A")], 50) == [1]
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ConfigError, match="share"):
+            Perspective("a", "A", share=wrong)
+
+
+@given(
+    arrays(np.float64, (8, 3), elements=st.floats(0, 1)),
+    st.integers(1, 6),
+    st.lists(st.integers(1, 4), min_size=3, max_size=3),
+)
+def test_swapping_never_takes_from_a_perspective_what_it_is_due(support, k, due):
+    before = (support[:k] >= 0.5).sum(axis=0)
+    chosen = swap_in(range(k), support, 0.5, due)
+    after = (support[chosen] >= 0.5).sum(axis=0)
+    assert len(set(chosen)) == k
+    assert (after >= np.minimum(before, due)).all()
 
 
 def test_support_matrix_of_nothing_has_the_right_shape():

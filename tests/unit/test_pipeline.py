@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 
+from perspective_rag.backends.bm25_index import BM25Store
 from perspective_rag.backends.callables import CallableStore
 from perspective_rag.errors import (
     CapabilityError,
@@ -20,7 +21,7 @@ from perspective_rag.errors import (
     RetrievalError,
 )
 from perspective_rag.expand.statements import NoExpansion
-from perspective_rag.flow import run
+from perspective_rag.flow import call, run
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Hit, Passage, Perspective
@@ -404,6 +405,34 @@ def test_the_weight_of_a_perspective_decides_which_side_gets_the_only_place():
     assert ids(kept) == ["e"]
     with pytest.raises(ConfigError, match="weight"):
         Perspective("support", "Zoos should go", weight=0)
+
+
+def test_a_stated_share_of_the_places_goes_to_a_perspective():
+    pro = [Passage(f"pro{i}", f"zoos should be closed, reason {i}") for i in range(9)]
+    con = [Passage(f"con{i}", f"zoos help animals live longer, reason {i}") for i in range(9)]
+
+    class Sides:
+        name, threshold = "sides", 0.5
+
+        def judge(self, perspectives, passages):
+            reply = yield from call(
+                "judge",
+                lambda: [[float(a.id.startswith(b.id)) for b in perspectives] for a in passages],
+            )
+            return reply.value
+
+    def of(**shares):
+        sides = [
+            Perspective(name, text, share=shares.get(name, 0.0))
+            for name, text in (("pro", "Zoos should go"), ("con", "Zoos should stay"))
+        ]
+        made = PerspectivePipeline(BM25Store([*pro, *con]), judge=Sides())
+        found = ids(made.retrieve("Should zoos be closed?", perspectives=sides, k=10))
+        return sum(each.startswith("con") for each in found)
+
+    assert of(con=0.1) >= 1
+    assert of(con=0.7) >= 7
+    assert of(pro=0.7) <= 3
 
 
 def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched_again():
