@@ -219,10 +219,7 @@ def _decided(decision: Mapping[str, Any]) -> str:
     threshold, both = decision["threshold"], decision["both"]
     if both is None:
         return f"each perspective for itself (threshold {threshold:g})"
-    return (
-        f"of two opposing perspectives that with the higher P (threshold {threshold:g}, both from "
-        f"{both:g})"
-    )
+    return f"thresholds fitted on labelled pairs: {threshold:g}, for both of two sides {both:g}"
 
 
 def _rows(figures: Figures, approach: str) -> Sequence[Mapping[str, Any]]:

@@ -348,3 +348,12 @@ def test_the_example_of_the_documentation_is_valid(tmp_path):
     assert blocks
     for block in blocks:
         validation_of(options_of(*arguments_of(written(tmp_path, block))))
+
+
+@pytest.mark.parametrize("name", ["measured.toml", "measured-dense.toml"])
+def test_the_measured_configurations_are_valid(name):
+    options = options_of(*arguments_of(results.CHECKOUT / "benchmarks" / "berds" / name))
+    assert options.judge != options.selector
+    assert options.depth == 100
+    assert (options.tuning_share, options.decision) == (0.5, "compared")
+    assert "default" in validation_of(options).approaches(options.approach)
