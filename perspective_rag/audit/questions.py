@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,12 @@ class AuditQuestion:
         return texts
 
     def to_dict(self) -> dict[str, Any]:
-        """A line of the perspectives file."""
+        """A line of the perspectives file.
+
+        Without the claim: a perspective would be judged by it, whatever its text is edited to.
+        """
         perspectives = [
-            {name: value for name, value in asdict(each).items() if value is not None}
+            {"id": each.id, "text": each.text} | ({"stance": each.stance} if each.stance else {})
             for each in self.perspectives
         ]
         line: dict[str, Any] = {
@@ -169,5 +172,4 @@ def _perspective(given: Any, place: str, number: int) -> Perspective:
     stance = row.get("stance")
     if stance not in (None, *_STANCES):
         raise CorpusError(f'{place}: stance must be "support" or "oppose", got {stance!r}')
-    claim = row.get("claim") if stance else None
-    return Perspective(str(row.get("id", f"p{number}")), text.strip(), stance, claim)
+    return Perspective(str(row.get("id", f"p{number}")), text.strip(), stance)

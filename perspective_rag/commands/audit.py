@@ -150,7 +150,8 @@ def _kept_aside(path: Path, questions: Sequence[AuditQuestion]) -> Path | None:
     if not path.is_file():
         return None
     try:
-        if read_audit_questions(path) == list(questions):
+        held = [each.to_dict() for each in read_audit_questions(path)]
+        if held == [each.to_dict() for each in questions]:
             return None
     except CorpusError:
         pass  # half edited: worth keeping all the same

@@ -311,8 +311,22 @@ def test_perspectives_survive_being_written_and_read(tmp_path):
     found = questions(*ASKED, "What is a zoo?")
     found[0] = AuditQuestion("0", ASKED[0], found[0].perspectives, {"support": "I hate zoos"})
     write_audit_questions(found, tmp_path / "new" / "p.jsonl")
-    assert read_audit_questions(tmp_path / "new" / "p.jsonl") == found
+    read = read_audit_questions(tmp_path / "new" / "p.jsonl")
+    assert [each.to_dict() for each in read] == [each.to_dict() for each in found]
+    assert with_perspectives(read[:2], RuleExtractor())[0] == found[:2]
     assert found[0].asked()["support"] == "I hate zoos"
+
+
+def test_an_edited_perspective_is_judged_by_what_it_says_now(tmp_path):
+    path = tmp_path / "p.jsonl"
+    write_audit_questions(questions(ASKED[0]), path)
+    line = json.loads(path.read_text())
+    assert [set(each) for each in line["perspectives"]] == [{"id", "text", "stance"}] * 2
+    line["perspectives"][1]["text"] = "Zoos should become sanctuaries"
+    path.write_text(json.dumps(line))
+    (found,), _ = with_perspectives(read_audit_questions(path), RuleExtractor())
+    assert found.perspectives[1].text == "Zoos should become sanctuaries"
+    assert {each.claim for each in found.perspectives} == {None}
 
 
 def test_a_question_put_for_one_side_gets_both_and_the_data_sets_pairs_get_their_claim():
