@@ -230,6 +230,12 @@ def _models(
             )
     llm = load_llm(options.llm, cache=folder) if options.llm else None
     needs_embedder = any("mmr" in name for name in config.approaches)
+    if needs_embedder and not loader.available(options.mmr_embedder):
+        raise ConfigError(
+            f"MMR compares passages with {options.mmr_embedder}, which needs "
+            "pip install 'perspective-rag[sentence-transformers]'; --mmr-embedder minilm runs "
+            "without, or leave MMR out with --approach"
+        )
     expands = llm is not None and any("expansion" in name for name in config.approaches[1:])
     models = Models(
         judge=judge,

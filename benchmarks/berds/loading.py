@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.berds.corpora import PassageStream, open_stream
@@ -83,6 +84,12 @@ class Loader:
             path = self.cache / f"embeddings-{slug(label)}.sqlite"
             self._embedders[name] = CachedEmbedder(own, path, model_name=label)
         return self._embedders[name]
+
+    @staticmethod
+    def available(name: str) -> bool:
+        """Whether the packages that an embedder of ``embedder`` needs are installed."""
+        own = name == MINILM or name.partition("=")[0] in ENCODERS
+        return own or find_spec("sentence_transformers") is not None
 
     def retriever(self, name: str) -> Retriever:
         """A retriever by one of ``NAMES``, a ``FIRST+EMBEDDER`` of them (FIRST's top 100 in the

@@ -573,3 +573,13 @@ def test_the_estimate_bounds_what_is_judged(tmp_path):
     run_berds(questions, [retriever], models, config, folder=tmp_path)
     assert 0 < len(judge.asked) <= plan.judge_pairs
     assert 0 < len(selector.asked) <= plan.selector_pairs
+
+
+def test_an_embedder_that_is_not_installed_is_said_before_anything_is_asked(
+    data, judged, monkeypatch
+):
+    monkeypatch.setattr("benchmarks.berds.loading.find_spec", lambda name: None)
+    status, _, screen = run(data, judged, "--mmr-embedder=WhereIsAI/UAE-Large-V1")
+    assert status == 2
+    assert "--mmr-embedder minilm" in screen
+    assert "First answer" not in screen
