@@ -82,18 +82,28 @@ def strongest_windows(probability: Floats, owners: NDArray[np.int64]) -> Floats:
     return np.asarray(result / result.sum(axis=1, keepdims=True))
 
 
-def best_threshold(score: Floats, positive: NDArray[np.bool_], beta: float = 0.5) -> float:
+def best_threshold(
+    score: Floats,
+    positive: NDArray[np.bool_],
+    beta: float = 0.5,
+    *,
+    positive_share: float | None = None,
+) -> float:
     """The threshold on a score with the best F-beta: with 0.5 precision counts twice as much as
     recall, with 1.0 as much.
 
-    A passage that is shown as proof should be one; what is passed over costs another search. Equal
+    ``positive_share`` weights the positives so that they are that share of all: the share that is
+    expected where the threshold will be used, which need not be that of the labelled rows. Equal
     scores are taken together, for no threshold parts them.
     """
     order = np.argsort(-score, kind="stable")
     ranked = score[order]
-    hits = np.cumsum(positive[order])
-    predicted = np.arange(1, len(order) + 1)
-    value = (1 + beta**2) * hits / (beta**2 * int(positive.sum()) + predicted)
+    weight = 1.0
+    if positive_share is not None:
+        weight = positive_share / (1 - positive_share) * int((~positive).sum()) / positive.sum()
+    hits = weight * np.cumsum(positive[order])
+    predicted = hits + np.cumsum(~positive[order])
+    value = (1 + beta**2) * hits / (beta**2 * weight * int(positive.sum()) + predicted)
     last_of_equals = np.append(ranked[1:] < ranked[:-1], True)
     return float(ranked[int(np.argmax(np.where(last_of_equals, value, -1.0)))])
 
