@@ -37,9 +37,9 @@ On the development pairs, which set temperature and threshold and no weight:
 |---|---:|
 {figures}
 
-P(support) >= {stored["threshold"]} counts as support: the best F1 there, with the pairs weighted so that a
-fifth of them support, as of retrieved passages. The temperature is
-{stored["temperature"]}; a passage is read in windows of {stored["max_words"]} words.
+P(support) >= {stored["threshold"]} counts as support: the best F1 there, with the pairs weighted so
+that a fifth of them support, as of retrieved passages. The temperature is {stored["temperature"]};
+a passage is read in windows of {stored["max_words"]} words.
 
 ## What it was made from
 

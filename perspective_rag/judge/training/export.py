@@ -26,7 +26,6 @@ from perspective_rag.judge.training.metrics import (
 )
 from perspective_rag.judge.windows import windows
 
-
 RETRIEVED_SHARE = 0.2
 """About the share of retrieved passages that support a perspective: 17 to 23% in BERDS, Table 7."""
 RETRIEVED = f"best F1 where {RETRIEVED_SHARE:.0%} support"
