@@ -139,7 +139,7 @@ def test_the_sample_debates_are_audited_with_the_judge_that_is_shipped(tmp_path,
     agree = [
         each["supports"] == [names[s] for s in labels[each["id"]] if s in names] for each in judged
     ]
-    assert sum(agree) >= 4
+    assert sum(agree) >= 2
     screen = capsys.readouterr().out
     assert "One-sided: 0 of 2" in screen
     assert ZOOS in screen
