@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 # SQLite takes at least this many values in one statement.
 _AT_ONCE = 900
+_PATIENCE = 30.0
+"""Seconds to wait for another process that holds the file."""
 
 
 class KeptValues:
@@ -24,9 +27,9 @@ class KeptValues:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._table = table
         self._lock = threading.Lock()
-        self._file = sqlite3.connect(path, timeout=30.0, check_same_thread=False)
+        self._file = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
         try:
-            self._file.execute("PRAGMA journal_mode=WAL")
+            self._write_ahead()
             self._file.execute("PRAGMA synchronous=NORMAL")
             with self._file:
                 self._file.execute(
@@ -36,6 +39,19 @@ class KeptValues:
         except sqlite3.Error:
             self._file.close()
             raise
+
+    def _write_ahead(self) -> None:
+        """Sets the journal mode; SQLite's own time-out does not hold for that statement."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._file.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """The values of those keys that have one."""

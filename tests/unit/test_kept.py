@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 
 import pytest
@@ -43,3 +44,21 @@ def test_a_file_of_another_kind_is_an_error_and_stays_as_it_is(tmp_path):
     with pytest.raises(OSError, match="notes"):
         KeptValues(tmp_path / "notes" / "below", "things")
     assert (tmp_path / "notes").read_text().startswith("these are notes")
+
+
+def test_another_process_that_sets_the_journal_mode_is_waited_for(tmp_path, monkeypatch):
+    """SQLite gives up at once on that statement, whatever the connection's time-out."""
+    refusals = [sqlite3.OperationalError("database is locked")] * 3
+
+    class Refused(sqlite3.Connection):
+        def execute(self, statement, *values):
+            if "journal_mode" in statement and refusals:
+                raise refusals.pop()
+            return super().execute(statement, *values)
+
+    connect = functools.partial(sqlite3.connect, factory=Refused)
+    monkeypatch.setattr("perspective_rag.kept.sqlite3.connect", connect)
+    kept = KeptValues(tmp_path / "file", "things")
+    kept.put({b"a": 1})
+    assert kept.get([b"a"]) == {b"a": 1}
+    assert refusals == []
