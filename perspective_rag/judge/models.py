@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,19 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.judge.encoding import PairEncoder, batches_by_length, padded
-from perspective_rag.types import Matrix
+from perspective_rag.types import Matrix, Vector
 
 
 class OnnxClassifier:
     """A classifier in an ONNX file beside its ``tokenizer.json`` and ``config.json`` (for the label
     names).
+
+    ``threads`` pairs are read side by side (None: one a core), each by itself: an int8 model scales
+    its activations by the largest in its input, so that in a batch a verdict would depend on its
+    company, and on a CPU a batch is no faster.
     """
 
-    def __init__(
-        self, model: Path, *, max_tokens: int, threads: int | None = None, batch_size: int = 16
-    ) -> None:
+    def __init__(self, model: Path, *, max_tokens: int, threads: int | None = None) -> None:
         try:
             import onnxruntime
             from tokenizers import Tokenizer
@@ -40,13 +44,12 @@ class OnnxClassifier:
             Tokenizer.from_file(str(path.parent / "tokenizer.json")), max_tokens
         )
         options = onnxruntime.SessionOptions()
-        if threads is not None:
-            options.intra_op_num_threads = threads
+        options.intra_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
         self._inputs = {each.name for each in self._session.get_inputs()}
-        self._batch_size = batch_size
+        self._readers = ThreadPoolExecutor(threads or _cores(), thread_name_prefix="judge")
 
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
         """The text in pieces that the model reads whole beside every statement."""
@@ -55,16 +58,24 @@ class OnnxClassifier:
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix:
         """The model's outputs, shape (n, classes), in the order of the pairs."""
         encoded = self._encoder.pairs(documents, statements)
-        result = np.zeros((len(encoded), len(self.labels) or 1))
-        for rows in batches_by_length([len(each.ids) for each in encoded], self._batch_size):
-            feed = {
-                "input_ids": padded([encoded[i].ids for i in rows]),
-                "attention_mask": padded([encoded[i].attention_mask for i in rows]),
-                "token_type_ids": padded([encoded[i].type_ids for i in rows]),
-            }
-            outputs = self._session.run(None, {k: v for k, v in feed.items() if k in self._inputs})
-            result[rows] = outputs[0]
-        return result
+        rows = list(self._readers.map(self._read, encoded))
+        return np.array(rows, dtype=np.float64).reshape(len(encoded), len(self.labels) or 1)
+
+    def _read(self, pair: Any) -> Vector:
+        values = {
+            "input_ids": pair.ids,
+            "attention_mask": pair.attention_mask,
+            "token_type_ids": pair.type_ids,
+        }
+        feed = {name: np.array([values[name]], dtype=np.int64) for name in self._inputs}
+        logits: Vector = self._session.run(None, feed)[0][0]
+        return logits
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class TransformersClassifier:

@@ -78,7 +78,7 @@ def cascade(classifier=Words, reply=by_hash):
 
 OWN = functools.cache(CrossEncoderJudge)
 CASES = {
-    "the package's own": lambda path: JudgeCase(OWN, tolerance=0.1),
+    "the package's own": lambda path: JudgeCase(OWN),
     "cross-encoder": lambda path: JudgeCase(cross, lambda: cross(Broken)),
     "llm": lambda path: JudgeCase(llm, lambda: llm(down)),
     "llm, one-shot": lambda path: JudgeCase(
