@@ -231,7 +231,5 @@ def test_no_exchange_of_one_candidate_improves_the_joint_choice(seed, columns, w
     best = max(
         joint_value(c, relevance, support, weight, k) for c in itertools.combinations(range(8), k)
     )
-    # Exchanges end in a local best: of all 90,009 problems drawn from here 57 stay below 0.95 of the
-    # best, the worst at 0.796.
-    assert value >= 0.79 * best
+    assert value >= 0.95 * best
     assert list(picked.scores) == sorted(picked.scores, reverse=True)
