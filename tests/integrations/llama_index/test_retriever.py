@@ -186,14 +186,6 @@ def test_a_judge_that_is_none_is_refused(zoo):
         PerspectiveRetriever(zoo.index(), judge="defualt")
 
 
-def test_the_default_judge_is_the_packages_own_and_costs_nothing_to_name(zoo):
-    from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-
-    retriever = PerspectiveRetriever(zoo.index())
-    assert isinstance(retriever._judge, CrossEncoderJudge)
-    assert retriever._judge._classifier is None
-
-
 def test_no_judge_judges_nothing(zoo):
     retriever = PerspectiveRetriever(zoo.index(), judge=None, k=3)
     assert retriever.report(zoo.question).coverage is None

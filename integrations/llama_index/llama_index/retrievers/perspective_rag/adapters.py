@@ -11,6 +11,15 @@ import numpy as np
 
 from perspective_rag.types import Matrix, Passage
 
+
+def _yes(store: Any) -> bool:
+    return True
+
+
+def _no(store: Any) -> bool:
+    return False
+
+
 Reader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
 """``reader(vector_store, node_ids)``: the vectors the store has, by node id, in one request."""
 
@@ -27,8 +36,8 @@ class StoreAdapter:
 
     vectors: Reader | None = None
     at_hand: bool = False
-    awaits: Callable[[Any], bool] = lambda store: True
-    is_new: Callable[[Any], bool] = lambda store: False
+    awaits: Callable[[Any], bool] = _yes
+    is_new: Callable[[Any], bool] = _no
 
     def matrix(self, vector_store: Any, passages: Sequence[Passage]) -> Matrix:
         """The vectors of passages as shape (n, d); NaN rows where the store has none."""
@@ -108,7 +117,7 @@ ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
         # Its vectors come with its nodes.
         "LanceDBVectorStore": StoreAdapter(is_new=lambda store: store._table is None),
         # Its async client belongs to the loop that used it first and fails in the next.
-        "MilvusVectorStore": StoreAdapter(_milvus, awaits=lambda store: False),
+        "MilvusVectorStore": StoreAdapter(_milvus, awaits=_no),
     }
 )
 """By the name of the store's class, as text: no store's package is needed to know the others."""

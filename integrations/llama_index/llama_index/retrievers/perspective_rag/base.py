@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
+from typing_extensions import Self
 
 from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
@@ -19,6 +21,7 @@ from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, pas
 from llama_index.retrievers.perspective_rag.parts import (
     JudgeChoice,
     bundle_of,
+    check_judge,
     extractor_of,
     judge_of,
     options_of,
@@ -58,7 +61,8 @@ class PerspectiveRetriever(BaseRetriever):
 
     ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also
     ``similarity_top_k``), ``fetch_k``, ``relevance_weight`` (1.0 = relevance alone; also
-    ``mmr_threshold``), ``projection``, ``coverage`` and so on.
+    ``mmr_threshold``), ``projection``, ``coverage`` and so on. ``with_options`` changes them for
+    one request.
 
     Nodes are copies. A node's score is higher-is-better, and ``node.metadata["perspective_rag"]``
     holds "scores", "support", "supports" and "found_by", left out of what models are shown.
@@ -97,7 +101,7 @@ class PerspectiveRetriever(BaseRetriever):
             raise CapabilityError(
                 f"no embedding model can be found in the {type(source).__name__}: pass embed_model="
             )
-        self._judge = judge_of(judge)
+        self._judge = check_judge(judge)
         self._extractor = extractor_of(extractor, llm)
         self._expander = expander
         self._perspectives = None if perspectives is None else as_perspectives(perspectives)
@@ -112,33 +116,42 @@ class PerspectiveRetriever(BaseRetriever):
         """The pipeline that answers; its steps can be run alone."""
         return self._pipeline(QueryBundle(""))
 
-    def report(
+    def with_options(
         self,
-        question: str | QueryBundle,
         *,
         perspectives: Sequence[Perspective | str] | None = None,
         filters: MetadataFilters | None = None,
         **changes: Any,
-    ) -> RetrievalResult:
+    ) -> Self:
+        """The same retriever with other perspectives and options; ``filters`` hold besides its own.
+
+        Wherever LlamaIndex hands on the question alone, this is how a request gets options of its
+        own: ``engine.with_retriever(retriever.with_options(k=3))``, or as one retriever of a
+        QueryFusionRetriever. It costs next to nothing: models, store and gate are shared.
+        """
+        own = copy.copy(self)
+        own.options = options_of(self.options, changes, parameters=("filters", "perspectives"))
+        if perspectives is not None:
+            own._perspectives = as_perspectives(perspectives)
+        if filters is not None:
+            own._store = self._store.narrowed(filters)
+        _ = own.pipeline  # what these options can never do is said now
+        return own
+
+    def report(self, question: str | QueryBundle, **changes: Any) -> RetrievalResult:
         """The full result for a question: passages, coverage, and a trace of what was done.
 
-        ``perspectives`` and ``changes`` replace those given at construction for this question;
-        ``filters`` hold besides them. Each passage's ``source`` is its node.
+        ``changes``, for this question, are those of ``with_options``. Each passage's ``source`` is
+        its node.
         """
-        pipeline, arguments = self._asked(question, perspectives, filters, changes)
-        return pipeline.retrieve(**arguments)
+        own, bundle = self.with_options(**changes), bundle_of(question)
+        return own._pipeline(bundle).retrieve(bundle.query_str, perspectives=own._perspectives)
 
-    async def areport(
-        self,
-        question: str | QueryBundle,
-        *,
-        perspectives: Sequence[Perspective | str] | None = None,
-        filters: MetadataFilters | None = None,
-        **changes: Any,
-    ) -> RetrievalResult:
+    async def areport(self, question: str | QueryBundle, **changes: Any) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        pipeline, arguments = self._asked(question, perspectives, filters, changes)
-        return await pipeline.aretrieve(**arguments)
+        own, bundle = self.with_options(**changes), bundle_of(question)
+        pipeline = own._pipeline(bundle)
+        return await pipeline.aretrieve(bundle.query_str, perspectives=own._perspectives)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return nodes_of(self.report(query_bundle))
@@ -146,38 +159,21 @@ class PerspectiveRetriever(BaseRetriever):
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return nodes_of(await self.areport(query_bundle))
 
-    def _asked(
-        self,
-        question: str | QueryBundle,
-        perspectives: Sequence[Perspective | str] | None,
-        filters: MetadataFilters | None,
-        changes: dict[str, Any],
-    ) -> tuple[PerspectivePipeline, dict[str, Any]]:
-        """A pipeline for one question and what to call it with."""
-        self._store.check_filters(filters)
-        bundle = bundle_of(question)
-        options = options_of(self.options, changes, parameters=("filters", "perspectives"))
-        given = self._perspectives if perspectives is None else perspectives
-        pipeline = self._pipeline(bundle, options)
-        return pipeline, {"question": bundle.query_str, "perspectives": given, "filter": filters}
-
-    def _pipeline(
-        self, bundle: QueryBundle, options: PipelineOptions | None = None
-    ) -> PerspectivePipeline:
-        model, options = self._embed_model, options or self.options
-        if self._assumed and options.projection != "none":
+    def _pipeline(self, bundle: QueryBundle) -> PerspectivePipeline:
+        model = self._embed_model
+        if self._assumed and self.options.projection != "none":
             raise CapabilityError(
-                f"projection={options.projection!r} needs a retriever that reads "
+                f"projection={self.options.projection!r} needs a retriever that reads "
                 "QueryBundle.embedding: pass takes_vector=True if this one does"
             )
         return PerspectivePipeline(
             self._store.for_query(bundle),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
-            judge=self._judge,
+            judge=judge_of(self._judge),
             extractor=self._extractor,
             expander=self._expander,
             skip_if=self._skip_if,
             dedup_key=self._dedup_key,
             gate=self._gate,
-            options=options,
+            options=self.options,
         )

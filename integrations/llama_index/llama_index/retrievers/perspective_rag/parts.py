@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from llama_index.core.base.llms.base import BaseLLM
@@ -16,16 +18,32 @@ from perspective_rag.protocols import LLM, Extractor, Judge
 
 JudgeChoice = Judge | Literal["default"] | None
 
+_LOCK = threading.Lock()
+
+
+def check_judge(choice: JudgeChoice) -> JudgeChoice:
+    """Raises ConfigError for what ``judge_of`` could make no judge of."""
+    if choice is None or choice == "default" or isinstance(choice, Judge):
+        return choice
+    raise ConfigError(f'judge must be "default", None or a judge, got {choice!r}')
+
 
 def judge_of(choice: JudgeChoice) -> Judge | None:
     """A judge: "default" is the one that comes with perspective_rag."""
-    if choice == "default":
-        from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+    return _default_judge() if isinstance(choice, str) else choice
 
-        return CrossEncoderJudge()
-    if choice is None or isinstance(choice, Judge):
-        return choice
-    raise ConfigError(f'judge must be "default", None or a judge, got {choice!r}')
+
+def _default_judge() -> Judge:
+    # One for the whole process: all retrievers and postprocessors share the loaded model.
+    with _LOCK:
+        return _cross_encoder()
+
+
+@cache
+def _cross_encoder() -> Judge:
+    from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+
+    return CrossEncoderJudge()
 
 
 def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extractor | None:

@@ -15,10 +15,16 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
-from llama_index.retrievers.perspective_rag.nodes import nodes_of, passage_of
+from llama_index.retrievers.perspective_rag.nodes import (
+    DedupKey,
+    nodes_of,
+    passage_dedup_key,
+    passage_of,
+)
 from llama_index.retrievers.perspective_rag.parts import (
     JudgeChoice,
     bundle_of,
+    check_judge,
     extractor_of,
     judge_of,
     options_of,
@@ -29,30 +35,32 @@ from perspective_rag.flow import Flow, arun, run
 from perspective_rag.gate import Gate
 from perspective_rag.options import PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Extractor, Judge
+from perspective_rag.protocols import LLM, Extractor
 from perspective_rag.request import Request
-from perspective_rag.types import Candidate, Hit, Perspective, RetrievalResult, Vector
+from perspective_rag.types import Candidate, Hit, Passage, Perspective, RetrievalResult, Vector
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
 
-_PARAMETERS = ("embed_model", "extractor", "gate", "judge", "llm", "perspectives", "skip_if")
+_PARAMETERS = tuple("dedup_key embed_model extractor gate judge llm perspectives skip_if".split())
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
 class PerspectivePostprocessor(BaseNodePostprocessor):
     """Judges given nodes and chooses ``k`` that cover every perspective of the question.
 
-    The order of the nodes is taken for their relevance, whatever their scores are. Nothing is
+    The order of the nodes is taken for their relevance, whatever their scores are; a node that is
+    given twice, by its id or by ``dedup_key``, counts once, where it came first. Nothing is
     searched: what no given node supports stays uncovered. ``embed_model`` is needed for a
     ``relevance_weight`` below 1 only. The other parameters, and the nodes it returns, are those of
     ``PerspectiveRetriever``; options that belong to a search raise.
     """
 
-    _judge: Judge | None = PrivateAttr()
+    _judge: JudgeChoice = PrivateAttr()
     _extractor: Extractor | None = PrivateAttr()
     _embed_model: BaseEmbedding | None = PrivateAttr()
     _perspectives: Sequence[Perspective | str] | None = PrivateAttr()
     _skip_if: Callable[[str], Any] | None = PrivateAttr()
+    _dedup_key: str | Callable[[Passage], Any] | None = PrivateAttr()
     _gate: Gate = PrivateAttr()
     _options: PipelineOptions = PrivateAttr()
 
@@ -65,6 +73,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
         skip_if: Callable[[str], Any] | None = None,
+        dedup_key: DedupKey | None = None,
         callback_manager: CallbackManager | None = None,
         gate: Gate | None = None,
         options: PipelineOptions | None = None,
@@ -72,11 +81,12 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     ) -> None:
         super().__init__(callback_manager=callback_manager or CallbackManager())
         self._options = options_of(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
-        self._judge = judge_of(judge)
+        self._judge = check_judge(judge)
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model
         self._perspectives = None if perspectives is None else as_perspectives(perspectives)
         self._skip_if = skip_if
+        self._dedup_key = passage_dedup_key(dedup_key)
         self._gate = gate or Gate()
         self._pipeline(QueryBundle(""))  # what these parts can never do is said now
 
@@ -117,7 +127,8 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _started(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
         if query is None:
             raise ConfigError("nodes are judged against a question: pass query_bundle or query_str")
-        name = self._judge.name if self._judge is not None else "none"
+        judge = judge_of(self._judge)
+        name = judge.name if judge is not None else "none"
         dispatcher.event(
             ReRankStartEvent(query=query, nodes=nodes, top_n=self._options.k, model_name=name)
         )
@@ -140,7 +151,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     ) -> Flow[RetrievalResult]:
         """The steps of the pipeline that need no search, in its order."""
         extraction = yield from pipeline.extract(request, self._perspectives)
-        candidates = [_candidate(item, rank) for rank, item in enumerate(nodes, start=1)]
+        candidates = _candidates(request, nodes)
         candidates = yield from pipeline.order(request, extraction, candidates)
         candidates = yield from pipeline.judged(request, extraction, candidates)
         return pipeline.result(
@@ -152,17 +163,29 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         return PerspectivePipeline(
             _NothingToSearch(takes_vector=model is not None),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
-            judge=self._judge,
+            judge=judge_of(self._judge),
             extractor=self._extractor,
             skip_if=self._skip_if,
+            dedup_key=self._dedup_key,
             gate=self._gate,
             options=self._options,
         )
 
 
-def _candidate(item: NodeWithScore, rank: int) -> Candidate:
-    scores = {} if item.score is None else {"given": float(item.score)}
-    return Candidate(passage_of(item.node), score=1.0 / rank, scores=scores)
+def _candidates(request: Request, nodes: Sequence[NodeWithScore]) -> list[Candidate]:
+    """One candidate for each node, by the place where it comes first."""
+    first: dict[str, tuple[Passage, float | None]] = {}
+    for item in nodes:
+        passage = passage_of(item.node)
+        first.setdefault(request.key(passage), (passage, item.score))
+    return [
+        Candidate(
+            passage,
+            score=1.0 / rank,
+            scores={} if score is None else {"given": float(score)},
+        )
+        for rank, (passage, score) in enumerate(first.values(), start=1)
+    ]
 
 
 class _NothingToSearch:

@@ -88,6 +88,13 @@ class LlamaIndexStore:
         own._bundle = bundle
         return own
 
+    def narrowed(self, filters: MetadataFilters) -> LlamaIndexStore:
+        """This store with filters that hold besides its own."""
+        self.check_filters(filters)
+        own = copy.copy(self)
+        own._filters = joined(self._filters, filters)
+        return own
+
     def check_filters(self, filters: MetadataFilters | None) -> None:
         """Raises CapabilityError when filters are given and could not reach the store."""
         if filters is not None and not isinstance(self._source, VectorStoreIndex):
