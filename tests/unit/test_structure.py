@@ -17,7 +17,7 @@ LIBRARY = ROOT / "perspective_rag"
 
 # Each layer may import itself and the layers above it.
 LAYERS = [
-    {"types", "errors", "checks", "reporting"},
+    {"types", "errors", "checks", "copies", "reporting"},
     {
         "vectors",
         "sentences",

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from perspective_rag import Candidate, Passage, RetrievalResult, passage_key
+from perspective_rag.copies import copied
 
 SCORE_KEY = "relevance_score"
 REPORT_KEY = "perspective_rag"
@@ -58,7 +59,7 @@ def documents_of(result: RetrievalResult) -> list[Document]:
 
 
 def _annotated(candidate: Candidate, threshold: float | None, texts: Mapping[str, str]) -> Document:
-    document: Document = candidate.passage.source.model_copy(deep=True)
+    document = _copy_of(candidate.passage.source)
     supports = [
         perspective
         for perspective, probability in candidate.support.items()
@@ -73,3 +74,10 @@ def _annotated(candidate: Candidate, threshold: float | None, texts: Mapping[str
         "found_by": list(candidate.found_by),
     }
     return document
+
+
+def _copy_of(document: Document) -> Document:
+    try:
+        return document.model_copy(deep=True)
+    except Exception:  # what cannot be copied is shared
+        return document.model_copy(update={"metadata": copied(document.metadata)})

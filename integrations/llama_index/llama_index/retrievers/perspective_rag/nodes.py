@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
+from perspective_rag.copies import copied
 from perspective_rag.types import Candidate, Passage, RetrievalResult
 
 METADATA_KEY = "perspective_rag"
@@ -56,7 +56,7 @@ def _annotated(candidate: Candidate, result: RetrievalResult) -> BaseNode:
     }
     return node.model_copy(
         update={
-            "metadata": _Metadata({**copy.deepcopy(dict(node.metadata)), METADATA_KEY: report}),
+            "metadata": _Metadata({**copied(node.metadata), METADATA_KEY: report}),
             "relationships": dict(node.relationships),
             "excluded_embed_metadata_keys": _with_key(node.excluded_embed_metadata_keys),
             "excluded_llm_metadata_keys": _with_key(node.excluded_llm_metadata_keys),
