@@ -18,23 +18,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perspective_rag.testing import TableJudge
+from perspective_rag.testing import StoreTable, TableJudge
+from tests.integrations.conforming import DOCUMENT
+from tests.integrations.samples import QUESTION, SIDES, TEXTS
 
-QUESTION = "Should zoos be closed?"
-# The passages against share fewer words with the question: plain search finds one side only.
-TEXTS = {
-    "for-1": "zoos should be closed because cages are cruel",
-    "for-2": "zoos should be closed and the animals freed",
-    "for-3": "should zoos be closed yes they should be closed soon",
-    "for-4": "closed zoos should be turned into parks",
-    "against-1": "zoos keep rare species alive through breeding",
-    "against-2": "children learn to love animals when zoos stay open",
-    "other-1": "the zoos of the city sell ice cream",
-    "other-2": "bridges rust when nobody paints them",
-    "other-3": "trains run late in the autumn leaves",
-    "other-4": "the museum should be closed on mondays",
-}
-SIDES = {"for": "support", "against": "oppose"}
 TRUTH = {(name, SIDES[name[:-2]]): 0.9 for name in TEXTS if name[:-2] in SIDES}
 DIMENSIONS = 32
 
@@ -349,3 +336,17 @@ def load():
         Probe=Probe,
         judge=probed_judge,
     )
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    """The table of the document that the module's stores stand in, named by its ``TABLE``."""
+    made = StoreTable(DOCUMENT, request.module.TABLE)
+    yield made
+    made.write()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the module's stores keep their files."""
+    return tmp_path_factory.mktemp("stores")

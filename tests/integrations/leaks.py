@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from perspective_rag.request import Request
 from perspective_rag.types import Candidate, RetrievalResult
-from tests.integrations.conftest import MAKERS, QUESTION, Probe
+from tests.integrations.conftest import MAKERS, Probe
+from tests.integrations.samples import QUESTION
 
 REQUESTS = 100
 

@@ -46,19 +46,13 @@ def test_every_row_of_the_table_has_its_section():
 def langchain():
     classic = pytest.importorskip("langchain_classic.retrievers")
     from langchain_core.documents import Document
-    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import FakeListChatModel
     from langchain_core.runnables import RunnableLambda
     from langchain_core.vectorstores import InMemoryVectorStore
 
-    class Words(Embeddings):
-        def embed_documents(self, texts):
-            return HashEmbedder().embed_passages(texts).tolist()
+    from tests.integrations.langchain.samples import WordEmbeddings
 
-        def embed_query(self, text):
-            return self.embed_documents([text])[0]
-
-    store = InMemoryVectorStore(Words())
+    store = InMemoryVectorStore(WordEmbeddings())
     store.add_documents([Document(id=str(i), page_content=t) for i, t in enumerate(TEXTS)])
     asked = []
     keywords = RunnableLambda(

@@ -12,50 +12,16 @@ pytest.importorskip("langchain_core")
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore
 
-from perspective_rag.testing import HashEmbedder, TableJudge
-
-QUESTION = "Should zoos be closed?"
-# The passages against share fewer words with the question: plain search finds one side only.
-TEXTS = {
-    "for-1": "zoos should be closed because cages are cruel",
-    "for-2": "zoos should be closed and the animals freed",
-    "for-3": "should zoos be closed yes they should be closed soon",
-    "for-4": "closed zoos should be turned into parks",
-    "against-1": "zoos keep rare species alive through breeding",
-    "against-2": "children learn to love animals when zoos stay open",
-    "other-1": "the zoos of the city sell ice cream",
-    "other-2": "bridges rust when nobody paints them",
-    "other-3": "trains run late in the autumn leaves",
-    "other-4": "the museum should be closed on mondays",
-}
-SIDE = {"for": "support", "against": "oppose"}
+from perspective_rag.testing import TableJudge
+from tests.integrations.langchain.samples import UnknownStore, WordEmbeddings
+from tests.integrations.samples import QUESTION, SIDES, TEXTS
 
 
 def name_of(key: str) -> str:
     """Ids that every store accepts (Qdrant takes UUIDs only)."""
     return str(uuid5(NAMESPACE_URL, key))
-
-
-class WordEmbeddings(Embeddings):
-    """LangChain embeddings that know words; ``asked`` lists what was embedded.
-
-    ``pause``, here and in the stores, is what a call does first.
-    """
-
-    def __init__(self, pause=lambda: None):
-        self.asked: list[str] = []
-        self.pause = pause
-
-    def embed_documents(self, texts):
-        self.pause()
-        self.asked.extend(texts)
-        return HashEmbedder().embed_passages(texts).tolist()
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
 
 
 class RecordingStore(InMemoryVectorStore):
@@ -72,27 +38,13 @@ class RecordingStore(InMemoryVectorStore):
         return super().similarity_search_by_vector(embedding, k, **kwargs)
 
 
-class NetworkStore(VectorStore):
-    """A store at the end of a network, of a class that nobody knows; it has no async form."""
+class NetworkStore(UnknownStore):
+    """At the end of a network; it has no async form."""
 
     def __init__(self, embedding, pause=lambda: None):
-        self.inner = InMemoryVectorStore(embedding)
+        super().__init__(embedding)
         self.calls: list[dict] = []
         self.pause = pause
-
-    @property
-    def embeddings(self):
-        return self.inner.embedding
-
-    def add_documents(self, documents, **kwargs):
-        return self.inner.add_documents(documents, **kwargs)
-
-    @classmethod
-    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
-        raise NotImplementedError
-
-    def similarity_search(self, query, k=4, **kwargs):
-        raise AssertionError("a store that can search by vector is not asked by text")
 
     def similarity_search_by_vector(self, embedding, k=4, **kwargs):
         self.calls.append({"embedding": embedding, "k": k, "awaited": False, **kwargs})
@@ -197,7 +149,7 @@ def store(documents, embeddings):
 @pytest.fixture
 def judge():
     table = {
-        (name_of(key), side): float(key.split("-")[0] in SIDE and SIDE[key.split("-")[0]] == side)
+        (name_of(key), side): float(SIDES.get(key.split("-")[0]) == side)
         for key in TEXTS
         for side in ("support", "oppose")
     }

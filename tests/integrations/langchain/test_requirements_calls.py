@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 
 from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
@@ -20,15 +19,7 @@ from perspective_rag import (
     RetrievalError,
 )
 from perspective_rag.testing import TableJudge
-
-
-class FixedRetriever(BaseRetriever):
-    """Returns its documents, whatever the question; takes no arguments at a call."""
-
-    documents: list[Document]
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        return self.documents
+from tests.integrations.langchain.samples import FixedRetriever
 
 
 class Article(Document):

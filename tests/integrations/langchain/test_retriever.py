@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import ValidationError
@@ -15,15 +14,7 @@ from langchain_perspective_rag import (
     PerspectiveRetriever,
 )
 from perspective_rag import CapabilityError, ConfigError, Perspective, PipelineOptions
-
-
-class FixedRetriever(BaseRetriever):
-    """Returns its documents, whatever the question; takes no arguments at a call."""
-
-    documents: list[Document]
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        return self.documents
+from tests.integrations.langchain.samples import FixedRetriever
 
 
 def test_two_lines_cover_both_sides_where_plain_search_shows_one(store, judge, debate):

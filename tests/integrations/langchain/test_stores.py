@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 from langchain_core.documents import Document
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_perspective_rag import (
     LangChainStore,
@@ -18,27 +18,13 @@ from langchain_perspective_rag import (
 from perspective_rag import CapabilityError, Query, RetrievalError
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.testing import HashEmbedder
+from tests.integrations.langchain.samples import UnknownStore
 
 PERSPECTIVE = "cages are cruel"
 
 
-class TextStore(VectorStore):
+class TextStore(UnknownStore):
     """Searches by text only, like langchain-lancedb."""
-
-    def __init__(self, embedding):
-        self.inner = InMemoryVectorStore(embedding)
-        self.remembered = {}
-
-    @property
-    def embeddings(self):
-        return self.inner.embedding
-
-    def add_documents(self, documents, **kwargs):
-        return self.inner.add_documents(documents)
-
-    @classmethod
-    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
-        raise NotImplementedError
 
     def similarity_search(self, query, k=4, **kwargs):
         return self.inner.similarity_search(query, k, **kwargs)
@@ -52,6 +38,10 @@ class AsyncTextStore(TextStore):
 
 class CachingTextStore(TextStore):
     """Embeds a text once and then remembers what it found."""
+
+    def __init__(self, embedding):
+        super().__init__(embedding)
+        self.remembered = {}
 
     def similarity_search(self, query, k=4, **kwargs):
         if query not in self.remembered:

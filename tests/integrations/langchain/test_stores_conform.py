@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_perspective_rag import LangChainStore, SteerableEmbeddings
-from perspective_rag.testing import STORE_CHECKS, StoreCase, StoreTable
+from langchain_perspective_rag import SteerableEmbeddings
+from perspective_rag.testing import STORE_CHECKS
+from tests.integrations.conforming import DIMENSIONS, NUMBERS, chroma_client
+from tests.integrations.langchain.samples import UnknownStore, filled_case, qdrant_filter
 
-DIMENSIONS = 64
-DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
-NUMBERS = itertools.count()
+TABLE = "langchain"
 
 
-class Vectors(Embeddings):
-    """The case's embedder, as LangChain wants it."""
-
-    def __init__(self, embedder):
-        self.embedder = embedder
-
-    def embed_documents(self, texts):
-        return self.embedder.embed_passages(texts).tolist()
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
-
-
-class UnknownStore(VectorStore):
-    """A class that no adapter knows, with a filter under a name of its own."""
-
-    def __init__(self, embedding):
-        self.inner = InMemoryVectorStore(embedding)
-
-    @property
-    def embeddings(self):
-        return self.inner.embedding
-
-    def add_documents(self, documents, **kwargs):
-        return self.inner.add_documents(documents)
-
-    def delete(self, ids=None, **kwargs):
-        self.inner.delete(ids)
-
-    @classmethod
-    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
-        raise NotImplementedError
-
-    def similarity_search(self, query, k=4, **kwargs):
-        raise AssertionError("a store that can search by vector is not asked by text")
+class FilteringStore(UnknownStore):
+    """With a filter under a name of its own."""
 
     def similarity_search_by_vector(self, embedding, k=4, *, pre_filter=None):
         return self.inner.similarity_search_by_vector(embedding, k, filter=pre_filter)
@@ -66,8 +30,6 @@ class TextStore(UnknownStore):
 
     def similarity_search(self, query, k=4, *, filter=None):
         return self.inner.similarity_search(query, k, filter=filter)
-
-    similarity_search_by_vector = VectorStore.similarity_search_by_vector
 
 
 def faiss(embeddings, tmp, strategy):
@@ -82,12 +44,8 @@ def faiss(embeddings, tmp, strategy):
 
 
 def chroma(embeddings, tmp, space):
-    chromadb = pytest.importorskip("chromadb")
     module = pytest.importorskip("langchain_chroma")
-    # All the clients without a folder share one database, and its settings.
-    client = chromadb.PersistentClient(
-        tmp / f"{next(NUMBERS)}", chromadb.Settings(anonymized_telemetry=False)
-    )
+    client = chroma_client(tmp)
     kind = {"hnsw:space": space}
     return module.Chroma("harbour", embeddings, client=client, collection_metadata=kind)
 
@@ -101,12 +59,6 @@ def qdrant(embeddings, tmp, distance):
         "harbour", vectors_config=client.models.VectorParams(size=DIMENSIONS, distance=kind)
     )
     return module.QdrantVectorStore(made, "harbour", embeddings, distance=kind)
-
-
-def qdrant_filter():
-    models = pytest.importorskip("qdrant_client").models
-    match = models.MatchValue(value="against")
-    return models.Filter(must=[models.FieldCondition(key="metadata.side", match=match)])
 
 
 def lancedb_community(embeddings, tmp):
@@ -179,10 +131,6 @@ def predicate(document):
     return document.metadata["side"] == "against"
 
 
-def remove(store, ids):
-    store.vectorstore.delete(list(ids))
-
-
 PLAIN = {"side": "against"}
 EQUALS = {"side": {"$eq": "against"}}
 # name -> (what makes an empty store, what keeps the passages against)
@@ -201,22 +149,10 @@ STORES = {
     "Milvus Lite, IP": (lambda e, tmp: milvus(e, tmp, "IP"), 'side == "against"'),
     "PGVector, cosine": (lambda e, tmp: pgvector(e, tmp, "cosine"), EQUALS),
     "PGVectorStore, cosine": (lambda e, tmp: pgvectorstore(e, tmp, "COSINE_DISTANCE"), EQUALS),
-    "any other class, by vector": (lambda e, tmp: UnknownStore(e), predicate),
+    "any other class, by vector": (lambda e, tmp: FilteringStore(e), predicate),
     "any other class, by text": (lambda e, tmp: TextStore(e), predicate),
     "the same, steered": (lambda e, tmp: TextStore(SteerableEmbeddings(e)), predicate),
 }
-
-
-@pytest.fixture(scope="module")
-def table():
-    made = StoreTable(DOCUMENT, "langchain")
-    yield made
-    made.write()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("stores")
 
 
 @pytest.fixture(scope="module", params=list(STORES))
@@ -224,25 +160,7 @@ def case(request, table, folder):
     """The case for one store, filled once for all checks that do not change it."""
     make, wanted = STORES[request.param]
 
-    def fill(passages, embedder):
-        store = make(Vectors(embedder), folder)
-        if passages:
-            store.add_documents(
-                [
-                    Document(id=p.id, page_content=p.text, metadata=dict(p.metadata))
-                    for p in passages
-                ],
-                ids=[p.id for p in passages],
-            )
-        return LangChainStore(store)
-
-    made = StoreCase(fill, filter=wanted() if wanted is qdrant_filter else wanted, remove=remove)
-    try:
-        made.filled()
-    except pytest.skip.Exception as missing:
-        table.absent(request.param, str(missing.msg))
-        raise
-    return request.param, made
+    return filled_case(request.param, lambda embeddings: make(embeddings, folder), wanted, table)
 
 
 @pytest.mark.parametrize("check", STORE_CHECKS)

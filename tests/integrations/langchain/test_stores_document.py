@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_perspective_rag import PerspectiveRetriever
-from perspective_rag.testing import SAMPLE, STORE_CHECKS, HashEmbedder
+from perspective_rag.testing import SAMPLE, STORE_CHECKS
+from tests.integrations.conforming import DOCUMENT
+from tests.integrations.langchain.samples import UnknownStore, WordEmbeddings
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
 
-
-class Shelf(VectorStore):
+class Shelf(UnknownStore):
     """A store that nobody knows: ids in the metadata, filters named ``where``, vectors by id."""
-
-    def __init__(self, embedding):
-        self.inner = InMemoryVectorStore(embedding)
-
-    @property
-    def embeddings(self):
-        return self.inner.embedding
-
-    def add_documents(self, documents, **kwargs):
-        return self.inner.add_documents(documents)
-
-    def delete(self, ids=None, **kwargs):
-        self.inner.delete(ids)
 
     def look_up(self, names):
         kept = self.inner.store
         return {name: kept[name]["vector"] for name in names if name in kept}
-
-    @classmethod
-    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
-        raise NotImplementedError
-
-    def similarity_search(self, query, k=4, **kwargs):
-        raise NotImplementedError
 
     def similarity_search_by_vector(self, embedding, k=4, *, where=None):
         def keeps(document):
@@ -52,30 +28,19 @@ class Shelf(VectorStore):
         ]
 
 
-class Vectors(Embeddings):
-    def __init__(self, embedder):
-        self.embedder = embedder
-
-    def embed_documents(self, texts):
-        return self.embedder.embed_passages(texts).tolist()
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
-
-
 def example():
     text = DOCUMENT.read_text(encoding="utf-8")
     return text.split("<!-- example -->")[1].split("```python\n")[1].split("```")[0]
 
 
 def test_the_example_passes_the_checks_with_its_vectors_from_one_call():
-    names = {"Shelf": Shelf, "embeddings_of": Vectors}
+    names = {"Shelf": Shelf, "embeddings_of": lambda embedder: WordEmbeddings(embedder=embedder)}
     exec(compile(example(), "docs/stores.md", "exec"), names)
     report = names["report"]
     assert list(report) == list(STORE_CHECKS)
     assert report["PAP"] == report["PAP+"] == "exact"
     assert (report["filter"], report["vectors"]) == ("all searches", "one call")
-    shelf = Shelf(Vectors(HashEmbedder()))
+    shelf = Shelf(WordEmbeddings())
     shelf.add_documents([Document(p.text, id=p.id) for p in SAMPLE])
     retriever = PerspectiveRetriever(
         vectorstore=shelf, adapter=names["ShelfAdapter"](), judge=None, lambda_mult=0.5

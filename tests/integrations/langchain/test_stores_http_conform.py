@@ -7,37 +7,19 @@ the answers rightly; that a real server answers alike it cannot show.
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import urlparse
 
 import numpy as np
 import pytest
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
-from langchain_perspective_rag import LangChainStore
-from perspective_rag.testing import STORE_CHECKS, StoreCase, StoreTable
+from perspective_rag.testing import STORE_CHECKS
+from tests.integrations.conforming import DIMENSIONS
+from tests.integrations.langchain.samples import filled_case, qdrant_filter
 
-DIMENSIONS = 64
-DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
-NUMBERS = itertools.count()
-
-
-class Vectors(Embeddings):
-    """The case's embedder, as LangChain wants it."""
-
-    def __init__(self, embedder):
-        self.embedder = embedder
-
-    def embed_documents(self, texts):
-        return self.embedder.embed_passages(texts).tolist()
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
+TABLE = "langchain-http"
 
 
 class SearchEngine(BaseHTTPRequestHandler):
@@ -210,25 +192,12 @@ def qdrant(embeddings, start):
     return module.QdrantVectorStore(made, "harbour", embeddings)
 
 
-def qdrant_filter():
-    models = pytest.importorskip("qdrant_client").models
-    match = models.MatchValue(value="against")
-    return models.Filter(must=[models.FieldCondition(key="metadata.side", match=match)])
-
-
 TERM = {"term": {"metadata.side.keyword": "against"}}
 STORES = {
-    "Elasticsearch, stand-in server": (elasticsearch, lambda: [TERM]),
-    "OpenSearch (faiss), stand-in server": (opensearch, lambda: TERM),
+    "Elasticsearch, stand-in server": (elasticsearch, [TERM]),
+    "OpenSearch (faiss), stand-in server": (opensearch, TERM),
     "Qdrant, stand-in server": (qdrant, qdrant_filter),
 }
-
-
-@pytest.fixture(scope="module")
-def table():
-    made = StoreTable(DOCUMENT, "langchain-http")
-    yield made
-    made.write()
 
 
 @pytest.fixture(scope="module", params=list(STORES))
@@ -236,25 +205,7 @@ def case(request, table, servers):
     """The case for one store, filled once for all checks that do not change it."""
     make, wanted = STORES[request.param]
 
-    def fill(passages, embedder):
-        store = make(Vectors(embedder), servers)
-        if passages:
-            store.add_documents(
-                [Document(page_content=p.text, metadata=dict(p.metadata)) for p in passages],
-                ids=[p.id for p in passages],
-            )
-        return LangChainStore(store)
-
-    def remove(store, ids):
-        store.vectorstore.delete(list(ids))
-
-    try:
-        made = StoreCase(fill, filter=wanted(), remove=remove)
-        made.filled()
-    except pytest.skip.Exception as missing:
-        table.absent(request.param, str(missing.msg))
-        raise
-    return request.param, made
+    return filled_case(request.param, lambda embeddings: make(embeddings, servers), wanted, table)
 
 
 @pytest.mark.parametrize("check", STORE_CHECKS)

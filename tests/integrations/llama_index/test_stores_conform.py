@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
-
 import pytest
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import ExactMatchFilter, MetadataFilters, SimpleVectorStore
 
 from llama_index.retrievers.perspective_rag import LlamaIndexStore
-from perspective_rag.testing import STORE_CHECKS, StoreCase, StoreTable
+from perspective_rag.testing import STORE_CHECKS, StoreCase
+from tests.integrations.conforming import DIMENSIONS, NUMBERS, chroma_client, filled
 
-DIMENSIONS = 64
-DOCUMENT = Path(__file__).parents[3] / "docs" / "stores.md"
-NUMBERS = itertools.count()
+TABLE = "llama-index"
 AGAINST = MetadataFilters(filters=[ExactMatchFilter(key="side", value="against")])
 
 
@@ -25,12 +21,8 @@ def faiss(tmp, kind):
 
 
 def chroma(tmp, space):
-    chromadb = pytest.importorskip("chromadb")
     stores = pytest.importorskip("llama_index.vector_stores.chroma")
-    # All the clients without a folder share one database, and its settings.
-    client = chromadb.PersistentClient(
-        tmp / f"{next(NUMBERS)}", chromadb.Settings(anonymized_telemetry=False)
-    )
+    client = chroma_client(tmp)
     made = client.create_collection("quay", metadata={"hnsw:space": space})
     return stores.ChromaVectorStore(chroma_collection=made)
 
@@ -83,18 +75,6 @@ STORES = {
 }
 
 
-@pytest.fixture(scope="module")
-def table():
-    made = StoreTable(DOCUMENT, "llama-index")
-    yield made
-    made.write()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("stores")
-
-
 @pytest.fixture
 def build(zoo):
     """An index over passages, with the case's embedder as its model."""
@@ -131,12 +111,7 @@ def case(request, table, folder, build):
             return LlamaIndexStore(build(make(folder), passages, embedder))
 
         CASES[name] = StoreCase(fill, filter=wanted, remove=removes)
-    try:
-        CASES[name].filled()
-    except pytest.skip.Exception as missing:
-        table.absent(name, str(missing.msg))
-        raise
-    return name, CASES[name]
+    return filled(name, lambda: CASES[name], table)
 
 
 @pytest.mark.parametrize("check", STORE_CHECKS)
