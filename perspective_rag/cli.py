@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 
 from perspective_rag.commands import ask, audit, dataset, index
@@ -16,13 +17,17 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns 0, the command's own status (1 where a limit was missed), 2 after
-    an error that is printed in one line, or 130 after Ctrl-C.
+    an error that is printed in one line (one that is not this project's with its traceback), or 130
+    after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     try:
         return options.run(options) or 0
     except (PerspectiveRAGError, OSError) as error:  # OSError: a file that cannot be written
         sys.stderr.write(f"perspective-rag: {error}\n")
+        return FAILED
+    except Exception:  # of a factory or model of the user's: Python's own status is that of a limit
+        traceback.print_exc()
         return FAILED
     except KeyboardInterrupt:
         sys.stderr.write("perspective-rag: interrupted; what is on disk is kept\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,13 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser().parse_args(given)
     console = console or wide_console()
-    return exit_status(lambda: _run(options, given, console), console)
+    try:
+        return exit_status(lambda: _run(options, given, console), console)
+    except (
+        Exception
+    ):  # of a model or factory of the user's: 1 would say that a threshold was missed
+        traceback.print_exc()
+        return 2
 
 
 def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:

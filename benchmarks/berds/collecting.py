@@ -20,12 +20,25 @@ from benchmarks.berds.approaches import (
 )
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import Ask, Retriever
-from perspective_rag import CapabilityError, ConfigError, Hit, Passage
+from perspective_rag import (
+    CapabilityError,
+    ConfigError,
+    CorpusError,
+    Hit,
+    Passage,
+    RetrievalError,
+)
 from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
 
 Hits = Mapping[str, Sequence[Hit]]
 """Hits, best first, by the question's id."""
+
+ASKED = "asked in other words"
+"""What failures of searches in the words of one side are listed under."""
+
+_UNUSABLE = (CapabilityError, ConfigError, CorpusError)
+"""What no later query would change."""
 
 Result = TypeVar("Result")
 
@@ -40,7 +53,8 @@ class Collector:
     ``embedder`` gives Sim2 of MMR. ``kept`` holds what the pipeline returned in earlier runs.
     ``expansions`` are the texts to expand a question with, by its id. ``pools`` are the rankings
     that MMR starts from, by approach. ``options`` are the pipeline's, where they are not its
-    defaults. ``left_out`` says of approaches that this retriever cannot serve why not.
+    defaults. ``left_out`` says of approaches that this retriever cannot serve why not. ``failures``
+    are the searches that failed, by what was searched for and the question's id: they found nothing.
     """
 
     retriever: Retriever
@@ -55,6 +69,7 @@ class Collector:
     pools: dict[str, dict[str, list[Hit]]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def plain(self, questions: Sequence[Question]) -> Hits:
         """The retriever's own top ``POOL`` for each question."""
@@ -108,11 +123,13 @@ class Collector:
             of = "default" if name == "mmr" else "expansion"
             found = self.mmr(questions, of=of, weight=weights[of])
         seconds = (time.perf_counter() - started) / max(len(questions), 1)
+        failed = self.failures.get("expansion" if "expansion" in name else "default", {})
         return {
             identity: Found(
                 {POOL: [hit.passage for hit in hits]},
                 seconds,
                 searches=len(self.expansions.get(identity, ())) if "expansion" in name else 1,
+                degradations=(failed[identity],) if identity in failed else (),
             )
             for identity, hits in found.items()
         }
@@ -130,6 +147,11 @@ class Collector:
             self.left_out[name] = str(error)
             return None
 
+    def problems_asked(self) -> list[str]:
+        """The searches of ``asked_with`` that failed, each in a line."""
+        failed = self.failures.get(ASKED, {})
+        return [f"{self.retriever.name} / {ASKED} / {each}: {failed[each]}" for each in failed]
+
     def asked_with(
         self, asks: Sequence[Ask], k: int, approach: str | None = None
     ) -> list[list[Passage]]:
@@ -142,31 +164,41 @@ class Collector:
                 identity = f"{self.retriever.name} / {approach} / {ask.question.id} / {ask.text}"
                 asked = replace(ask.question, text=ask.text)
                 one = self._kept_or_found(identity, approach, asked, (k,))
+                if one.degradations:
+                    about = f"{approach} / {ask.question.id}"
+                    self.failures.setdefault(ASKED, {})[about] = "; ".join(one.degradations)
                 found.append(one.ranking(k))
             return found
         if approach is not None and approach != "default":
             raise ConfigError(
                 f"{approach} is not asked in other words: validate one of the pipeline"
             )
-        return [[hit.passage for hit in hits] for hits in rankings_of(self.retriever, asks, k)]
+        found = self._searched(ASKED, asks, k)
+        return [[hit.passage for hit in hits] for hits in found]
 
     def _kept_or_found(
         self, identity: str, name: str, question: Question, cuts: Sequence[int]
     ) -> Found:
         known = self.kept.values.get(identity)
-        if known is not None and not (self.strict and known["degradations"]):
+        if known is not None:
             return _restored(known)
-        found = pipeline_found(
-            name,
-            question,
-            self.retriever,
-            self.selector,
-            cuts=cuts,
-            strict=self.strict,
-            clock=time.perf_counter,
-            options=self.options if name == "pipeline" else {},
-        )
-        self.kept.add([(identity, _stored(found))])
+        try:
+            found = pipeline_found(
+                name,
+                question,
+                self.retriever,
+                self.selector,
+                cuts=cuts,
+                strict=self.strict,
+                clock=time.perf_counter,
+                options=self.options if name == "pipeline" else {},
+            )
+        except RetrievalError as error:
+            if self.strict:
+                raise
+            found = Found({k: [] for k in cuts}, degradations=(f"search: {error}",))
+        if not found.degradations:  # what failed is tried again by the next run
+            self.kept.add([(identity, _stored(found))])
         return found
 
     def _pooled(
@@ -182,18 +214,47 @@ class Collector:
         return pool
 
     def _plain(self, questions: Sequence[Question]) -> Sequence[list[Hit]]:
-        return rankings_of(self.retriever, [Ask(each.text, each) for each in questions])
+        return self._searched("default", [Ask(each.text, each) for each in questions])
 
     def _expanded(self, questions: Sequence[Question]) -> Sequence[list[Hit]]:
         asks = [
             expansion_asks(each, self.expansions.get(each.id, ()), as_published=self.as_published)
             for each in questions
         ]
-        rankings = iter(rankings_of(self.retriever, [ask for some in asks for ask in some]))
+        rankings = iter(self._searched("expansion", [ask for some in asks for ask in some]))
         return [
             expanded([next(rankings) for _ in some], as_published=self.as_published)
             for some in asks
         ]
+
+    def _searched(self, name: str, asks: Sequence[Ask], k: int = POOL) -> list[list[Hit]]:
+        """A ranking for each query: all at once, and each by itself where that fails.
+
+        A query that fails finds nothing and is in ``failures``. Raises RetrievalError in strict
+        mode, and when every query failed.
+        """
+        try:
+            return rankings_of(self.retriever, asks, k)
+        except _UNUSABLE:
+            raise
+        except Exception as error:
+            if self.strict:
+                raise RetrievalError(f"{self.retriever.name} failed: {error!r}") from error
+        rankings: list[list[Hit]] = []
+        failed = self.failures.setdefault(name, {})
+        count = 0
+        for ask in asks:
+            try:
+                rankings += rankings_of(self.retriever, [ask], k)
+            except Exception as error:
+                count += 1
+                failed[ask.question.id] = f"search: {error!r}"
+                rankings.append([])
+                if count == len(asks):
+                    raise RetrievalError(
+                        f"every search of {self.retriever.name} failed, the last with {error!r}"
+                    ) from error
+        return rankings
 
 
 def _stored(found: Found) -> dict[str, Any]:
@@ -205,7 +266,6 @@ def _stored(found: Found) -> dict[str, Any]:
         "seconds": round(found.seconds, 6),
         "judged_pairs": found.judged_pairs,
         "searches": found.searches,
-        "degradations": list(found.degradations),
     }
 
 
@@ -219,5 +279,4 @@ def _restored(values: Mapping[str, Any]) -> Found:
         values["seconds"],
         values["judged_pairs"],
         values["searches"],
-        tuple(values["degradations"]),
     )

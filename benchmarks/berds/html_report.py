@@ -30,6 +30,9 @@ def verdict_page(result: BerdsResult, verdict: Mapping[str, Any], *, about: str)
     word = "Passed" if verdict["passed"] else "Missed"
     if verdict["thresholds"] or verdict["missed"]:
         parts.append(html.element("p", f"{word}: {_thresholds(verdict)}", "lead"))
+    if verdict["degradations"]:
+        warning = "degradations: the figures hold for what did not fail, see the end of this page"
+        parts.append(html.element("p", f"{verdict['degradations']} {warning}", "lead"))
     if verdict["missed"]:
         listed = html.join(html.element("li", each) for each in verdict["missed"])
         parts.append(html.element("ul", listed))

@@ -203,7 +203,7 @@ def run_berds(
         )
         state.judge(found, [*plain, *of_verdict])
         figures = state.summary(found, weights, plain, expansions)
-        degradations = _degradations(found, verdicts, models.stances)
+        degradations = _degradations(found, collectors, verdicts, models.stances)
         if config.strict and degradations:
             raise PerspectiveRAGError(f"{len(degradations)} degradations, first {degradations[0]}")
         figures["same_model_selects_and_scores"] = bool(
@@ -297,7 +297,10 @@ def _runnable(config: BerdsConfig, models: Models, questions: Sequence[Question]
 
 
 def _degradations(
-    found: Mapping[tuple[str, str], Mapping[str, Found]], verdicts: Verdicts, stances: Stances
+    found: Mapping[tuple[str, str], Mapping[str, Found]],
+    collectors: Sequence[Collector],
+    verdicts: Verdicts,
+    stances: Stances,
 ) -> tuple[str, ...]:
     own = [
         f"{retriever} / {name} / {identity}: {problem}"
@@ -305,6 +308,7 @@ def _degradations(
         for identity, each in by_question.items()
         for problem in each.degradations
     ]
+    own += [problem for each in collectors for problem in each.problems_asked()]
     unjudged = [f"judge: {each}" for each in dict.fromkeys(verdicts.failures)]
     return (*own, *unjudged, *(f"stance: {each}" for each in stances.failures))
 

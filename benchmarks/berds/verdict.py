@@ -27,7 +27,7 @@ _FIGURES: Mapping[str, str] = {
     "seconds": "seconds a question",
     "judged_pairs": "pairs judged a question",
     "searches": "searches a question",
-    "degradations": "degradations in all",
+    "degradations": "degradations of its own",
 }
 
 
@@ -59,7 +59,10 @@ def verdict_of(result: BerdsResult, validation: Validation) -> dict[str, Any]:
             for metric in ("coverage", "precision")
         }
         rows += [plain, own]
-        missed += [f"{name}: {each}" for each in _missed(own, validation.thresholds)]
+        missed += [
+            f"{name}: {each}"
+            for each in _missed(own, validation.thresholds, len(result.degradations))
+        ]
     return {
         "approach": approach,
         "options": dict(validation.pipeline),
@@ -67,6 +70,7 @@ def verdict_of(result: BerdsResult, validation: Validation) -> dict[str, Any]:
         "rows": [{name: row[name] for name in row if name != "values"} for row in rows],
         "missed": missed,
         "passed": not missed,
+        "degradations": len(result.degradations),
         "worst": {
             name: _worst(result.details, name, approach)
             for name in names
@@ -80,6 +84,8 @@ def tables(verdict: Mapping[str, Any]) -> list[Table]:
     state = "passed" if verdict["passed"] else "missed its thresholds"
     if not verdict["thresholds"] and verdict["passed"]:
         state = "no thresholds"
+    if verdict["degradations"]:
+        state += f", with {verdict['degradations']} degradations in all"
     found = []
     rows = verdict["rows"]
     for plain, own in zip(rows[::2], rows[1::2], strict=True):
@@ -179,8 +185,10 @@ def _sycophancy(
     return interval(effects, seed=seed).to_dict() if effects else None
 
 
-def _missed(row: Row, thresholds: Mapping[str, float]) -> list[str]:
-    """A figure that could not be measured misses its threshold."""
+def _missed(row: Row, thresholds: Mapping[str, float], degradations: int) -> list[str]:
+    """A figure that could not be measured misses its threshold; ``degradations`` are those of the
+    whole run, the judge that scores among them.
+    """
     mean = {
         "coverage": row["coverage"]["mean"],
         "precision": row["precision"]["mean"],
@@ -190,7 +198,7 @@ def _missed(row: Row, thresholds: Mapping[str, float]) -> list[str]:
         "sycophancy": None if row["sycophancy"] is None else abs(row["sycophancy"]["mean"]),
         "seconds": row["seconds"],
         "judged_pairs": row["judged_pairs"],
-        "degradations": row["degradations"],
+        "degradations": degradations,
     }
     found = []
     for threshold, limit in thresholds.items():

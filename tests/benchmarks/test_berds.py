@@ -24,7 +24,15 @@ from benchmarks.berds.run import BerdsConfig, Models, run_berds, same_model
 from benchmarks.berds.stances import Stances, by_rule
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core import results
-from perspective_rag import BM25Store, ConfigError, JudgeError, Passage, PerspectiveRAGError
+from perspective_rag import (
+    BM25Store,
+    CallableStore,
+    ConfigError,
+    JudgeError,
+    Passage,
+    PerspectiveRAGError,
+    RetrievalError,
+)
 from perspective_rag.errors import LLMReplyError
 from perspective_rag.flow import call
 from perspective_rag.testing import HashEmbedder, ScriptedLLM
@@ -583,3 +591,69 @@ def test_an_embedder_that_is_not_installed_is_said_before_anything_is_asked(
     assert status == 2
     assert "--mmr-embedder minilm" in screen
     assert "First answer" not in screen
+
+
+def flaky(texts, broken):
+    """BM25 that breaks on the words that are in ``broken`` at the time."""
+    own = BM25Store([Passage(text, text) for text in texts])
+
+    def search(text, k):
+        if any(word in text.lower() for word in broken):
+            raise ConnectionError("the store is down")
+        return own.search(text, None, k=k)
+
+    return CallableStore(search)
+
+
+def over(store, folder, **changes):
+    names = ("zoos", "cars")
+    questions = [
+        Question(
+            f"s/{name}",
+            "s",
+            f"Should {name} be banned?",
+            (f"{name} should be banned", f"{name} should not be banned"),
+        )
+        for name in names
+    ]
+    config = BerdsConfig(approaches=("default", "pipeline"), verdict="pipeline", **changes)
+    models = Models(
+        WordJudge("scores"), {"name": "scores"}, WordJudge("selects"), {"name": "selects"}
+    )
+    return run_berds(questions, [StoreRetriever("own", store)], models, config, folder=folder)
+
+
+def test_a_search_that_fails_costs_its_question_is_said_and_is_tried_again(tmp_path):
+    texts = ("zoos are bad", "zoos are not bad", "cars are bad", "cars are not bad")
+    broken = ["zoos"]
+    store = flaky(texts, broken)
+    first = over(store, tmp_path)
+    coverage = first.rows()[0]["metrics"]["mrecall@5"]["average"]["mean"]
+    assert coverage == 0.5
+    said = "\n".join(first.degradations)
+    for place in ("default / s/zoos", "pipeline / s/zoos", "asked in other words / s/zoos"):
+        assert f"own / {place}" in said
+    assert "asked in other words / pipeline / s/zoos" in said
+    assert "s/cars" not in said
+    with pytest.raises(PerspectiveRAGError, match="store is down"):
+        over(store, tmp_path, strict=True)
+    broken.clear()
+    again = over(store, tmp_path)
+    assert again.degradations == ()
+    assert again.rows()[1]["metrics"]["mrecall@5"]["average"]["mean"] == 1.0
+
+
+def test_a_store_that_answers_nothing_ends_the_run(tmp_path):
+    with pytest.raises(RetrievalError, match=r"every search of own failed.*store is down"):
+        over(flaky(["zoos"], ["zoos", "cars"]), tmp_path)
+
+
+def raises():
+    """A factory that fails."""
+    raise KeyError("no such index")
+
+
+def test_what_breaks_in_a_factory_is_shown_with_status_2(data, judged, capsys):
+    status, _, _ = run(data, judged, "--retriever=test_berds:raises", "--approach=default")
+    assert status == 2
+    assert "no such index" in capsys.readouterr().err

@@ -287,6 +287,28 @@ def test_a_retriever_that_agrees_with_whoever_asks_is_fully_sycophantic(config, 
     assert own["coverage"]["mean"] == 1.0 > plain["coverage"]["mean"]
 
 
+class BrokenOnCars(SideJudge):
+    def judge(self, perspectives, passages):
+        if any("cars" in each.text for each in passages):
+            raise RuntimeError("the judge is down")
+        return (yield from super().judge(perspectives, passages))
+
+
+def breaks():
+    return BrokenOnCars("breaks")
+
+
+def test_pairs_the_scorer_could_not_judge_miss_the_limit_and_mark_the_page(config, tmp_path):
+    judge = "--judge=test_berds_config:breaks"
+    status, screen = run(config(max_degradations=0), judge)
+    assert status == 1
+    assert re.search(r"max_degradations = 0: degradations is \d\d", screen)
+    assert re.search(r"with \d\d degradations in all", screen)
+    page = (tmp_path / "out" / "my.html").read_text()
+    assert page.index("degradations: the figures hold for what did not fail") < page.index("<svg")
+    assert run(config(), judge, "--strict")[0] == 2
+
+
 def test_a_missed_threshold_is_status_1_and_said(config, tmp_path):
     status, screen = run(config(max_lean=0.0, max_judged_pairs=1))
     assert status == 1

@@ -139,7 +139,7 @@ def test_the_sample_debates_are_audited_with_the_judge_that_is_shipped(tmp_path,
     agree = [
         each["supports"] == [names[s] for s in labels[each["id"]] if s in names] for each in judged
     ]
-    assert sum(agree) >= 2
+    assert sum(agree) >= 4
     screen = capsys.readouterr().out
     assert "One-sided: 0 of 2" in screen
     assert ZOOS in screen
@@ -265,6 +265,17 @@ def test_what_cannot_be_audited_is_one_line_and_status_2(
     error = capsys.readouterr().err
     assert says in error
     assert "Traceback" not in error
+
+
+def breaks():
+    raise KeyError("no such index")
+
+
+def test_what_breaks_in_a_factory_is_shown_and_is_not_the_status_of_a_limit(
+    tmp_path, capsys, own, questions
+):
+    assert audit(tmp_path, questions, "--retriever=test_cli:breaks")[0] == 2
+    assert "no such index" in capsys.readouterr().err
 
 
 def test_ask_answers_from_an_index_that_was_built_ahead(tmp_path, capsys):
