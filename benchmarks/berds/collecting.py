@@ -54,7 +54,7 @@ class Collector:
     ``expansions`` are the texts to expand a question with, by its id. ``pools`` are the rankings
     that MMR starts from, by approach. ``options`` are the pipeline's, where they are not its
     defaults. ``left_out`` says of approaches that this retriever cannot serve why not. ``failures``
-    are the searches that failed, by what was searched for and the question's id: they found nothing.
+    are the searches that failed and found nothing, by what was searched for and the question's id.
     """
 
     retriever: Retriever
