@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
 import sys
@@ -17,6 +16,7 @@ from benchmarks.berds.probe import CLASSES, WEIGHTS, features, probabilities
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import CachedEmbedder, OnnxMiniLM
+from perspective_rag.jsonl import json_lines
 from perspective_rag.protocols import Embedder
 from perspective_rag.types import Matrix, Vector
 
@@ -27,10 +27,8 @@ def read_pairs(paths: Sequence[Path], *, rows: int, seed: int) -> Rows:
     """``rows`` of (document, statement, label) from JSON lines files, classes in equal parts."""
     by_class: dict[str, Rows] = {name: [] for name in CLASSES}
     for path in paths:
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            for line in stream:
-                row = json.loads(line)
-                by_class[row["label"]].append((row["document"], row["statement"], row["label"]))
+        for _, row in json_lines(path):
+            by_class[row["label"]].append((row["document"], row["statement"], row["label"]))
     generator = np.random.default_rng(seed)
     chosen: Rows = []
     for found in by_class.values():

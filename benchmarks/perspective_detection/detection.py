@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import Verdicts
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import CorpusError
+from perspective_rag.jsonl import json_lines
 from perspective_rag.judge.training.data import LabelledPair
 from perspective_rag.judge.training.metrics import auc, evaluate, expected_calibration_error, f1
 from perspective_rag.types import Vector
@@ -36,27 +35,20 @@ class HumanPair:
 def read_human_pairs(path: Path) -> list[HumanPair]:
     """Pairs from JSONL with question, document, perspective and label "0" or "1".
 
-    Raises ConfigError with file and line for anything else.
+    Raises CorpusError with file and line for anything else.
     """
     pairs = []
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    row = json.loads(line)
-                    label = {"0": False, "1": True}[str(row["label"])]
-                    pair = HumanPair(row["question"], row["document"], row["perspective"], label)
-                except (ValueError, KeyError, TypeError) as error:
-                    raise ConfigError(
-                        f"{path}:{number}: expected question, document, perspective and label "
-                        f"'0' or '1', got {line[:80]!r}"
-                    ) from error
-                pairs.append(pair)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+    for place, row in json_lines(path):
+        try:
+            label = {"0": False, "1": True}[str(row["label"])]
+            pairs.append(HumanPair(row["question"], row["document"], row["perspective"], label))
+        except KeyError as error:
+            raise CorpusError(
+                f"{place}: expected question, document, perspective and label '0' or '1', got "
+                f"{str(row)[:80]}"
+            ) from error
     if not pairs:
-        raise ConfigError(f"{path} holds no pairs")
+        raise CorpusError(f"{path} holds no pairs")
     return pairs
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import verdicts
+from perspective_rag.jsonl import json_lines
 from perspective_rag.protocols import Judge
 
 MINIMAL_PAIRS = Path(__file__).parent / "minimal_pairs.jsonl"
@@ -62,8 +62,7 @@ class MinimalPair:
 
 def read_minimal_pairs(path: Path = MINIMAL_PAIRS) -> list[MinimalPair]:
     """The pairs of a JSONL file."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [MinimalPair(**json.loads(line)) for line in lines]
+    return [MinimalPair(**row) for _, row in json_lines(path)]
 
 
 def robustness(judge: Judge, pairs: Sequence[MinimalPair], *, seed: int) -> dict[str, Any]:

@@ -8,12 +8,13 @@ Three files in BEIR's manner: ``corpus.jsonl`` ({"_id", "text", "title"?}), ``qu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.pir.tasks import PirQuery, Task, checked_task
 from perspective_rag import ConfigError, CorpusError
+from perspective_rag.jsonl import json_lines
 
 HUB_PREFIX = "trumancai/perspective-information-retrieval-"
 HUB_TASKS = ("perspectrum", "agnews", "story", "ambigqa", "allsides", "exfever")
@@ -72,16 +73,16 @@ def read_hub_folder(path: Path, *, name: str | None = None) -> Task:
     position: dict[str, int] = {}
     gold: dict[str, set[int]] = {}
     asked: dict[str, tuple[str, str, str]] = {}
-    for where, row in _rows(path / "corpus.jsonl"):
+    for where, row in json_lines(path / "corpus.jsonl"):
         with _Line(where):
             position[str(row["_id"])] = len(corpus)
             corpus.append(row["text"])
-    for where, row in _rows(path / "queries.jsonl"):
+    for where, row in json_lines(path / "queries.jsonl"):
         with _Line(where):
             meta = row["meta"]
             meta = json.loads(meta) if isinstance(meta, str) else meta
             asked[str(row["_id"])] = row["text"], meta["src_query"], meta["perspective"]
-    for where, row in _rows(path / "qrels/test.jsonl"):
+    for where, row in json_lines(path / "qrels/test.jsonl"):
         with _Line(where):
             if row["score"] > 0:
                 asked[str(row["query-id"])]  # a judgement of an unknown query is an error
@@ -96,18 +97,6 @@ def read_hub_folder(path: Path, *, name: str | None = None) -> Task:
 
 def _label(perspective: str, rules: tuple[tuple[str, str], ...]) -> str:
     return next((label for words, label in rules if words in perspective), "")
-
-
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        with path.open(encoding="utf-8") as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    with _Line(f"{path}:{number}"):
-                        row = json.loads(line)
-                    yield f"{path}:{number}", row
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error}") from error
 
 
 class _Line:

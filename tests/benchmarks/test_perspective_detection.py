@@ -21,7 +21,7 @@ from benchmarks.perspective_detection.robustness import (
     paraphrases,
     read_minimal_pairs,
 )
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import CorpusError
 
 
 class FakeJudge:
@@ -145,7 +145,7 @@ def test_paraphrases():
 def test_a_bad_row_is_named_with_its_line(tmp_path):
     path = tmp_path / "human.jsonl"
     path.write_text('{"question": "q", "document": "d", "perspective": "p", "label": "2"}\n')
-    with pytest.raises(ConfigError, match=r"human\.jsonl:1"):
+    with pytest.raises(CorpusError, match=r"human\.jsonl:1"):
         read_human_pairs(path)
 
 

@@ -20,7 +20,7 @@ pytest.importorskip("onnx")
 transformers = pytest.importorskip("transformers")
 
 from perspective_rag.cli import main
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.judge.models import OnnxClassifier, TransformersClassifier
 from perspective_rag.judge.training.batches import epoch_batches
@@ -474,7 +474,7 @@ def write(folder: Path, rows) -> Path:
 def test_a_bad_row_is_named_with_its_line(tmp_path, line):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"document":"a","statement":"b","label":"support"}\n' + line + "\n")
-    with pytest.raises(ConfigError, match=r"bad\.jsonl:2"):
+    with pytest.raises(CorpusError, match=r"bad\.jsonl:2"):
         read_pairs([path])
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.extract.negation import negate
+from perspective_rag.jsonl import json_lines
 
 LABELS = ("support", "oppose", "neutral")
 _OPPOSITE = {"support": "oppose", "oppose": "support", "neutral": "neutral"}
@@ -60,25 +59,19 @@ def read_pairs(paths: Iterable[Path]) -> list[LabelledPair]:
     """Reads pairs from JSONL files (plain or gzip'd) with keys document, statement and label.
 
     Instead of ``label`` a row may hold ``probabilities``, a teacher's [support, oppose, neutral].
-    ``source`` (else the file's name), ``topic`` and ``weight`` are optional. Raises ConfigError
+    ``source`` (else the file's name), ``topic`` and ``weight`` are optional. Raises CorpusError
     with file and line number for the first line that is not such a pair: silently losing training
     data would show only in the model.
     """
-    pairs = []
-    for path in paths:
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    pairs.append(
-                        _parse(line, f"{path}:{number}", default_source=path.name.split(".")[0])
-                    )
-    return pairs
+    return [
+        _pair(row, place, default_source=path.name.split(".")[0])
+        for path in paths
+        for place, row in json_lines(path)
+    ]
 
 
-def _parse(line: str, place: str, default_source: str) -> LabelledPair:
+def _pair(row: Mapping[str, Any], place: str, default_source: str) -> LabelledPair:
     try:
-        row: dict[str, Any] = json.loads(line)
         document, statement = row["document"], row["statement"]
         soft = _distribution(row["probabilities"]) if "probabilities" in row else None
         label = row["label"] if soft is None else LABELS[soft.index(max(soft))]
@@ -88,12 +81,12 @@ def _parse(line: str, place: str, default_source: str) -> LabelledPair:
         if not 0.0 < weight < math.inf:
             raise ValueError(f"weight {weight!r} is not a positive number")
     except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(
+        raise CorpusError(
             f"{place}: expected an object with document, statement and label (or probabilities: "
-            f"[support, oppose, neutral]), got {line[:80]!r}: {error}"
+            f"[support, oppose, neutral]), got {str(row)[:80]}: {error!r}"
         ) from error
     if label not in LABELS:
-        raise ConfigError(f"{place}: label {label!r} is not one of {', '.join(LABELS)}")
+        raise CorpusError(f"{place}: label {label!r} is not one of {', '.join(LABELS)}")
     return LabelledPair(
         document,
         statement,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.jsonl import json_lines
 from perspective_rag.judge.training.data import LabelledPair
 from perspective_rag.judge.training.recipe import NeutralSource
 
@@ -24,7 +22,7 @@ def neutral_pairs(
     """The pairs that a recipe's ``[[stage.neutral]]`` asks for; ``files`` finds a file by name.
 
     Statements and, for kinds without passages, documents are those of ``pairs``. Raises ConfigError
-    where nothing fits.
+    where nothing fits, and CorpusError for a file that cannot be read.
     """
     rng = random.Random(f"{seed}-{source.kind}")
     chosen = [p for p in pairs if not source.from_sources or p.source in source.from_sources]
@@ -130,28 +128,17 @@ def _passages(source: NeutralSource, files: Callable[[str], list[Path]]) -> list
         _key(str(row.get("text") or row.get("document") or ""))
         for name in source.exclude
         for path in files(name)
-        for row in _rows(path)
+        for _, row in json_lines(path)
     }
     return [
         row["text"]
         for name in source.passages
         for path in files(name)
-        for row in _rows(path)
+        for _, row in json_lines(path)
         if len(row.get("text", "")) >= source.min_characters
         and (not source.passage_sources or row.get("source") in source.passage_sources)
         and _key(row["text"]) not in excluded
     ]
-
-
-def _rows(path: Path) -> Iterable[dict[str, Any]]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise ConfigError(f"{path}:{number}: not JSON: {line[:60]!r}") from error
-            yield row
 
 
 def _drawn(statements: Sequence[str], most: int, rng: random.Random) -> list[str]:
