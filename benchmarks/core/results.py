@@ -95,6 +95,11 @@ def write(values: Mapping[str, Any], path: Path) -> None:
     os.replace(new, path)
 
 
+def place(name: str, *, partial: bool) -> Path:
+    """Where results go when nothing else is said: those of a partial run replace no full ones."""
+    return CACHE / f"{name}-partial.json" if partial else RESULTS / f"{name}.json"
+
+
 def read(path: Path) -> dict[str, Any]:
     """A results document; raises ValueError when it is none."""
     values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -98,15 +98,15 @@ def _run(
     )
     shown = tables(found)
     markdown = "\n".join(table.markdown() for table in shown)
-    publish(document, options.out or _default_out(options), console, markdown=markdown, shown=shown)
+    out = options.out or results.place("latency", partial=_partial(options))
+    publish(document, out, console, markdown=markdown, shown=shown)
     return 0
 
 
-def _default_out(options: argparse.Namespace) -> Path:
-    """The committed results for a full run; a partial one must not replace them."""
-    partial = options.corpus is None or options.limit_corpus or options.questions or options.judge
-    name = "latency-partial.json" if partial else "latency.json"
-    return (results.CACHE if partial else results.RESULTS) / name
+def _partial(options: argparse.Namespace) -> bool:
+    return bool(
+        options.corpus is None or options.limit_corpus or options.questions or options.judge
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import time
@@ -17,14 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
+from benchmarks.core.command import exit_status, publish
 from benchmarks.core.table import Table, wide_console
 from benchmarks.load.driver import drive
 from benchmarks.load.server import APP, served
-from perspective_rag import CrossEncoderJudge, OnnxMiniLM, PerspectiveRAGError
+from perspective_rag import CrossEncoderJudge, OnnxMiniLM
+from perspective_rag.jsonl import json_lines
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 
 USERS = (1, 2, 4, 8, 16, 32)
@@ -35,26 +35,28 @@ DEBATES = results.CHECKOUT / "examples" / "debates"
 def main(
     arguments: Sequence[str] | None = None, *, app: str = APP, console: Console | None = None
 ) -> int:
-    """Runs the benchmark; the exit status is 0, 1 when a request failed, 2 without a server."""
+    """Runs the benchmark; the exit status is 0, 1 when a request failed, 2 without a server,
+    and 130 after Ctrl-C.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
+    return exit_status(lambda: _run(options, given, app, console), console)
+
+
+def _run(options: argparse.Namespace, given: list[str], app: str, console: Console) -> int:
     started, load = time.perf_counter(), os.getloadavg()[0]
     questions = _questions()
     share = options.seconds / (len(options.users) * len(PATHS))
     steps = []
-    try:
-        with console.status("starting the server") as status, served(app) as (url, pid):
-            for path in PATHS:  # what is loaded at the first question is loaded now
-                asyncio.run(drive(url, path, questions, users=1, seconds=0.0, pid=pid))
-            for users in options.users:
-                for path in PATHS:
-                    status.update(f"{users} users on {path}")
-                    coming = drive(url, path, questions, users=users, seconds=share, pid=pid)
-                    steps.append(asyncio.run(coming))
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {escape(str(error))}")
-        return 2
+    with console.status("starting the server") as status, served(app) as (url, pid):
+        for path in PATHS:  # what is loaded at the first question is loaded now
+            asyncio.run(drive(url, path, questions, users=1, seconds=0.0, pid=pid))
+        for users in options.users:
+            for path in PATHS:
+                status.update(f"{users} users on {path}")
+                coming = drive(url, path, questions, users=users, seconds=share, pid=pid)
+                steps.append(asyncio.run(coming))
     failed = sum(step["errors"] for step in steps)
     document = results.document(
         "load",
@@ -74,13 +76,9 @@ def main(
         results={"steps": steps, "errors": failed},
     )
     partial = app != APP or tuple(options.users) != USERS or options.seconds < 60
-    folder = results.CACHE if partial else results.RESULTS
-    out = options.out or folder / ("load-partial.json" if partial else "load.json")
-    results.write(document, out)
     shown = table(document["results"])
-    out.with_suffix(".md").write_text(shown.markdown(), encoding="utf-8")
-    console.print(shown.rich())
-    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
+    out = options.out or results.place("load", partial=partial)
+    publish(document, out, console, markdown=shown.markdown(), shown=[shown])
     return int(failed > 0)
 
 
@@ -109,8 +107,7 @@ def table(found: Mapping[str, Any]) -> Table:
 
 
 def _questions() -> list[str]:
-    lines = (DEBATES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["question"] for line in lines]
+    return [row["question"] for _, row in json_lines(DEBATES / "questions.jsonl")]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
+from benchmarks.core.command import exit_status, publish
 from benchmarks.core.table import Table, wide_console
 from benchmarks.overhead import ONE_BLAS_THREAD, measure
 from benchmarks.overhead.stores import DIMENSIONS, STORES, rows_of
@@ -28,11 +29,15 @@ VECTORS = 100_000
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
     """Runs the benchmark; the exit status is 0, for a target that was missed too, or 2 when no
-    store was measured.
+    store was measured, and 130 after Ctrl-C.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     console = console or wide_console()
+    return exit_status(lambda: _run(options, given, console), console)
+
+
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
     names = [
         name for name in STORES if not options.stores or options.stores.lower() in name.lower()
     ]
@@ -92,13 +97,9 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
         },
     )
     partial = bool(options.stores) or options.vectors != VECTORS
-    folder = results.CACHE if partial else results.RESULTS
-    out = options.out or folder / ("overhead-partial.json" if partial else "overhead.json")
-    results.write(document, out)
     shown = table(document["results"])
-    out.with_suffix(".md").write_text(shown.markdown(), encoding="utf-8")
-    console.print(shown.rich())
-    console.print(f"Written to {out} and {out.with_suffix('.md').name}", highlight=False)
+    out = options.out or results.place("overhead", partial=partial)
+    publish(document, out, console, markdown=shown.markdown(), shown=[shown])
     return 0
 
 
