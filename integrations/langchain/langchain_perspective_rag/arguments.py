@@ -15,6 +15,7 @@ from perspective_rag import (
     ConfigError,
     CrossEncoderJudge,
     LLMExtractor,
+    PerspectivePipeline,
     PipelineOptions,
     RuleExtractor,
 )
@@ -83,3 +84,13 @@ def _default_judge() -> Judge:
 @cache
 def _cross_encoder() -> Judge:
     return CrossEncoderJudge()
+
+
+def text_only(source: str, pipeline: PerspectivePipeline) -> str:
+    """What is not possible where only text can be searched, in a sentence."""
+    lacking = ["projection"]
+    if pipeline.embedder is None:
+        lacking.append("relevance_weight below 1 (without embeddings=)")
+    if not getattr(pipeline.store, "takes_filter", True):
+        lacking.append("filter")
+    return f"{source} is searched by text only, which rules out: {', '.join(lacking)}"

@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
-from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
@@ -30,6 +30,7 @@ from langchain_perspective_rag.arguments import (
     extractor_of,
     judge_of,
     split_options,
+    text_only,
 )
 from langchain_perspective_rag.documents import (
     DedupKey,
@@ -37,9 +38,11 @@ from langchain_perspective_rag.documents import (
     passage_dedup_key,
     report_of,
 )
+from langchain_perspective_rag.steering import SteerableEmbeddings
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
 from langchain_perspective_rag.tracing import TracedJudge, children_of
+from langchain_perspective_rag.wrapping import adder, arguments_of
 from perspective_rag import (
     CapabilityError,
     ConfigError,
@@ -54,10 +57,6 @@ from perspective_rag.protocols import Expander, Extractor
 
 EVENT = "perspective_rag"
 _CALL_NAMES = ("filter", "perspectives")
-# By search type: the search arguments of a VectorStoreRetriever that are options here, and its
-# defaults for them where ours would change what it means.
-_OPTIONS_OF = {"similarity": ("k",), "mmr": ("k", "fetch_k", "lambda_mult")}
-_DEFAULTS_OF = {"similarity": {}, "mmr": {"fetch_k": 20, "lambda_mult": 0.5}}
 
 
 class PerspectiveRetriever(BaseRetriever):
@@ -103,7 +102,7 @@ class PerspectiveRetriever(BaseRetriever):
     filter: Any = None
     """The store's own filter, handed on with every search."""
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Further arguments of every search."""
+    """Further arguments of every search; a ``k`` in here comes before the one below."""
     adapter: StoreAdapter | None = None
     """How to treat a kind of store that is not known here; by default the one for its class."""
     filter_keyword: str | None = None
@@ -130,32 +129,29 @@ class PerspectiveRetriever(BaseRetriever):
         pipeline = self._pipeline_for(self.filter, {})
         if not pipeline.store.takes_vector:
             # Repeated warnings of one text and place are shown once.
-            warnings.warn(self._text_only(pipeline), stacklevel=1)
+            source = type(self.retriever or self.vectorstore).__name__
+            warnings.warn(text_only(source, pipeline), stacklevel=1)
 
     @classmethod
     def wrap(cls, source: VectorStore | Runnable[str, list[Document]], **given: Any) -> Self:
         """A retriever around a vector store or another retriever; ``given`` is for the constructor.
 
         Of what ``as_retriever()`` made, the store is wrapped, and its search arguments, ``k``
-        included, stay in force unless others are given; with ``search_type="mmr"`` so does its
-        diversity.
+        included, its tags and metadata stay in force unless others are given; with
+        ``search_type="mmr"`` so does its diversity.
         """
         if isinstance(source, VectorStore):
             return cls(vectorstore=source, **given)
-        # A subclass may do more than search, and a score threshold is the store's to apply.
-        if type(source) is not VectorStoreRetriever or source.search_type not in _OPTIONS_OF:
-            return cls(retriever=source, **given)
-        search = {**source.search_kwargs, **given.pop("search_kwargs", {})}
-        names = [name for name in _OPTIONS_OF[source.search_type] if name in search]
-        kept = {**_DEFAULTS_OF[source.search_type], **{name: search.pop(name) for name in names}}
-        given.setdefault("options", kept)
-        return cls(vectorstore=source.vectorstore, search_kwargs=search, **given)
+        return cls(**arguments_of(source, given))
 
     @property
     def pipeline(self) -> PerspectivePipeline:
         """The pipeline that answers; its steps can be run alone."""
         options = self.options.override(
-            k=self.k, fetch_k=self.fetch_k, relevance_weight=self.relevance_weight
+            # Applications that change search_kwargs["k"] of their retriever go on doing so.
+            k=self.search_kwargs.get("k", self.k),
+            fetch_k=self.fetch_k,
+            relevance_weight=self.relevance_weight,
         )
         judge = judge_of(self.judge)
         return PerspectivePipeline(
@@ -194,6 +190,14 @@ class PerspectiveRetriever(BaseRetriever):
         given = self._given(perspectives, filter)
         pipeline = self._pipeline_for(given["filter"], options)
         return await pipeline.aretrieve(question, **given, **options)
+
+    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does."""
+        return adder(self.vectorstore, self.retriever).add_documents(documents, **kwargs)
+
+    async def aadd_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        """The same, without blocking the event loop."""
+        return await adder(self.vectorstore, self.retriever).aadd_documents(documents, **kwargs)
 
     def as_tool(
         self,
@@ -260,6 +264,8 @@ class PerspectiveRetriever(BaseRetriever):
         if self.vectorstore is not None:
             params["ls_vector_store_provider"] = type(self.vectorstore).__name__
         embeddings = self._embeddings()
+        if isinstance(embeddings, SteerableEmbeddings):
+            embeddings = embeddings.embeddings
         if embeddings is not None:
             params["ls_embedding_provider"] = type(embeddings).__name__
         return params
@@ -272,15 +278,6 @@ class PerspectiveRetriever(BaseRetriever):
             "filter": self.filter if filter is None else filter,
         }
 
-    def _text_only(self, pipeline: PerspectivePipeline) -> str:
-        source = type(self.retriever or self.vectorstore).__name__
-        lacking = ["projection"]
-        if pipeline.embedder is None:
-            lacking.append("relevance_weight below 1 (without embeddings=)")
-        if not getattr(pipeline.store, "takes_filter", True):
-            lacking.append("filter")
-        return f"{source} is searched by text only, which rules out: {', '.join(lacking)}"
-
     def _pipeline_for(self, filter: Any, options: dict[str, Any]) -> PerspectivePipeline:
         check_names(options, _CALL_NAMES)
         pipeline = self.pipeline
@@ -292,12 +289,13 @@ class PerspectiveRetriever(BaseRetriever):
         return pipeline
 
     def _store(self) -> LangChainStore | RetrieverStore:
+        search = {name: value for name, value in self.search_kwargs.items() if name != "k"}
         if self.vectorstore is not None and self.retriever is None:
             store = LangChainStore(
                 self.vectorstore,
                 adapter=self.adapter,
                 filter_keyword=self.filter_keyword,
-                search_kwargs=self.search_kwargs,
+                search_kwargs=search,
             )
             if store.takes_vector and self._embeddings() is None:
                 raise CapabilityError(
@@ -306,7 +304,7 @@ class PerspectiveRetriever(BaseRetriever):
                 )
             return store
         if self.retriever is not None and self.vectorstore is None:
-            return RetrieverStore(self.retriever, search_kwargs=self.search_kwargs)
+            return RetrieverStore(self.retriever, search_kwargs=search)
         raise ConfigError("pass either vectorstore= or retriever=")
 
     def _embeddings(self) -> AnyEmbeddings | None:

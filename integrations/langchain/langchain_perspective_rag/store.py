@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -73,7 +73,8 @@ class LangChainStore:
 
         def find() -> list[Document]:
             if self._by_vector and values is not None:
-                return self.adapter.by_vector(self.vectorstore, values, **wanted)
+                with self._by_text_instead():
+                    return self.adapter.by_vector(self.vectorstore, values, **wanted)
             with self._steering(values):
                 return list(self.vectorstore.similarity_search(text, **wanted))
 
@@ -89,7 +90,8 @@ class LangChainStore:
 
         async def find() -> list[Document]:
             if self._by_vector and values is not None:
-                return await self.adapter.aby_vector(self.vectorstore, values, **wanted)
+                with self._by_text_instead():
+                    return await self.adapter.aby_vector(self.vectorstore, values, **wanted)
             with self._steering(values):
                 return list(await self.vectorstore.asimilarity_search(text, **wanted))
 
@@ -116,6 +118,17 @@ class LangChainStore:
 
     def _steering(self, values: list[float] | None) -> AbstractContextManager[None]:
         return nullcontext() if values is None or not self.takes_vector else steered_to(values)
+
+    @contextmanager
+    def _by_text_instead(self) -> Iterator[None]:
+        """Says what to do about a store whose search by vector is there and does not work."""
+        try:
+            yield
+        except NotImplementedError as error:
+            raise CapabilityError(
+                f"{type(self.vectorstore).__name__} cannot search by vector: search it by text, "
+                "with retriever=vectorstore.as_retriever()"
+            ) from error
 
     def _hits(self, documents: Sequence[Document], vector: Vector | None) -> list[Hit]:
         passages = [passage_of(each, id_key=self.adapter.id_key) for each in documents]

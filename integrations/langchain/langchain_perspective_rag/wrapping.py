@@ -1,0 +1,55 @@
+"""What ``as_retriever()`` made, as arguments of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStoreRetriever
+
+from perspective_rag import CapabilityError
+
+# By search type: the search arguments of a VectorStoreRetriever that are options here, and its
+# defaults for them where ours would change what it means.
+_OPTIONS_OF = {"similarity": ("k",), "mmr": ("k", "fetch_k", "lambda_mult")}
+_DEFAULTS_OF = {"similarity": {}, "mmr": {"fetch_k": 20, "lambda_mult": 0.5}}
+
+
+def arguments_of(source: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that put a retriever of ours in the place of ``source``; ``given`` go first.
+
+    Of a VectorStoreRetriever the store is wrapped, with its search arguments, tags and metadata.
+    """
+    # A subclass may do more than search, and a score threshold is the store's to apply.
+    if type(source) is not VectorStoreRetriever or source.search_type not in _OPTIONS_OF:
+        return {"retriever": source, **given}
+    search = {**source.search_kwargs, **given.get("search_kwargs", {})}
+    names = [name for name in _OPTIONS_OF[source.search_type] if name in search]
+    kept = {**_DEFAULTS_OF[source.search_type], **{name: search.pop(name) for name in names}}
+    return {
+        "vectorstore": source.vectorstore,
+        "options": kept,
+        "tags": source.tags,
+        "metadata": source.metadata,
+        **given,
+        "search_kwargs": search,
+    }
+
+
+class Adder(Protocol):
+    """What documents can be added to."""
+
+    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]: ...
+
+    async def aadd_documents(self, documents: list[Document], **kwargs: Any) -> list[str]: ...
+
+
+def adder(*sources: Any) -> Adder:
+    """The first of the sources that are not None; raises CapabilityError if it only searches."""
+    source: Adder = next(each for each in sources if each is not None)
+    if not hasattr(source, "add_documents"):
+        raise CapabilityError(
+            f"{type(source).__name__} takes no documents: add them where it gets its own"
+        )
+    return source
