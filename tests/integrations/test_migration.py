@@ -90,7 +90,8 @@ def test_multi_query_retriever():
         "Zoos save species.",
     ]
     names["llm"].responses = ["1. Zoos are bad.\n2. Zoos are good."]
-    queries = [q.text for q in instead.retrieve(QUESTION).trace.queries]
+    searched = instead.retrieve(QUESTION, guard_searches=0)  # whatever the judge finds missing
+    queries = [q.text for q in searched.trace.queries]
     assert queries == [QUESTION, "Zoos are bad.", "Zoos are good."]
     names["llm"].responses = ["I cannot help with that."]
     result = instead.retrieve(QUESTION)
