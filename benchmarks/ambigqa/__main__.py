@@ -17,8 +17,7 @@ from rich.console import Console
 from benchmarks.ambigqa.data import read_answer_task
 from benchmarks.ambigqa.report import table
 from benchmarks.ambigqa.summary import Row, summary
-from benchmarks.core.command import exit_status
-from benchmarks.core.table import wide_console
+from benchmarks.core.command import run_command
 from benchmarks.downstream.commands import add_arguments
 from benchmarks.downstream.experiment import Experiment
 from benchmarks.downstream.retrieving import hits
@@ -36,10 +35,7 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
     The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C; the same command goes
     on from where a run ended.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, console), console)
+    return run_command(arguments, _parser(), _run, console)
 
 
 def _run(options: argparse.Namespace, given: Sequence[str], console: Console) -> int:

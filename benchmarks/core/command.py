@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,26 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.core import results
-from benchmarks.core.table import Table
+from benchmarks.core.table import Table, wide_console
 from perspective_rag import PerspectiveRAGError
 
 INTERRUPTED = 130
+
+
+def run_command(
+    arguments: Sequence[str] | None,
+    parser: argparse.ArgumentParser,
+    run: Callable[[argparse.Namespace, list[str], Console], int],
+    console: Console | None,
+) -> int:
+    """The exit status of ``run``, given the options, the arguments and a console.
+
+    ``arguments`` are those of the process where they are None.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(given)
+    console = console or wide_console()
+    return exit_status(lambda: run(options, given, console), console)
 
 
 def exit_status(run: Callable[[], int], console: Console) -> int:

@@ -16,9 +16,8 @@ from rich.progress import Progress
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.command import exit_status, progress, publish
+from benchmarks.core.command import progress, publish, run_command
 from benchmarks.core.gold import GoldSet, read_gold
-from benchmarks.core.table import wide_console
 from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
 from benchmarks.coverage.report import check_ceiling, summary, table, tables
 from benchmarks.coverage.running import CUTS, Job, jobs, perform, warm_up
@@ -46,10 +45,12 @@ def main(
     The exit status is 0, 2 for what could not be done (with --strict any degradation), and 130
     after Ctrl-C, from where the next run goes on.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, embedder, judge, console), console)
+    return run_command(
+        arguments,
+        _parser(),
+        lambda options, given, console: _run(options, given, embedder, judge, console),
+        console,
+    )
 
 
 def _run(

@@ -19,8 +19,7 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.command import exit_status
-from benchmarks.core.table import wide_console
+from benchmarks.core.command import run_command
 from benchmarks.downstream.commands import add_arguments
 from benchmarks.downstream.experiment import Experiment
 from benchmarks.downstream.retrieving import sampled
@@ -50,10 +49,12 @@ def main(
     The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C; the same command goes
     on from where a run ended.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, judge, console), console)
+    return run_command(
+        arguments,
+        _parser(),
+        lambda options, given, console: _run(options, given, judge, console),
+        console,
+    )
 
 
 def _run(

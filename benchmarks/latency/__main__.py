@@ -15,8 +15,7 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.command import exit_status, publish
-from benchmarks.core.table import wide_console
+from benchmarks.core.command import publish, run_command
 from benchmarks.latency import ONE_BLAS_THREAD, end_to_end, mmr, pure
 from benchmarks.latency.report import tables
 from perspective_rag import Corpus, CrossEncoderJudge, OnnxMiniLM
@@ -35,10 +34,12 @@ def main(
 
     The exit status is 0, or 2 for what could not be done; a target that was missed is a result.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, embedder, judge, console), console)
+    return run_command(
+        arguments,
+        _parser(),
+        lambda options, given, console: _run(options, given, embedder, judge, console),
+        console,
+    )
 
 
 def _run(

@@ -19,8 +19,8 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.command import exit_status, publish
-from benchmarks.core.table import Table, wide_console
+from benchmarks.core.command import publish, run_command
+from benchmarks.core.table import Table
 from benchmarks.load.driver import drive
 from benchmarks.load.server import APP, served
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
@@ -38,10 +38,12 @@ def main(
     """Runs the benchmark; the exit status is 0, 1 when a request failed, 2 without a server,
     and 130 after Ctrl-C.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, app, console), console)
+    return run_command(
+        arguments,
+        _parser(),
+        lambda options, given, console: _run(options, given, app, console),
+        console,
+    )
 
 
 def _run(options: argparse.Namespace, given: list[str], app: str, console: Console) -> int:

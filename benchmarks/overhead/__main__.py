@@ -19,8 +19,8 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.command import exit_status, publish
-from benchmarks.core.table import Table, wide_console
+from benchmarks.core.command import publish, run_command
+from benchmarks.core.table import Table
 from benchmarks.overhead import ONE_BLAS_THREAD, measure
 from benchmarks.overhead.stores import DIMENSIONS, STORES, rows_of
 
@@ -31,10 +31,7 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
     """Runs the benchmark; the exit status is 0, for a target that was missed too, or 2 when no
     store was measured, and 130 after Ctrl-C.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, console), console)
+    return run_command(arguments, _parser(), _run, console)
 
 
 def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:

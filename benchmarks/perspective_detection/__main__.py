@@ -16,8 +16,8 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.core import results
-from benchmarks.core.command import exit_status, publish
-from benchmarks.core.table import Table, wide_console
+from benchmarks.core.command import publish, run_command
+from benchmarks.core.table import Table
 from benchmarks.perspective_detection.detection import by_source, detection, read_human_pairs
 from benchmarks.perspective_detection.judging import facts, named_judge, verdicts
 from benchmarks.perspective_detection.report import tables
@@ -42,10 +42,12 @@ def main(
 
     The exit status is 0, or 2 for what could not be done; a target that was missed is a result.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, judge, console), console)
+    return run_command(
+        arguments,
+        _parser(),
+        lambda options, given, console: _run(options, given, judge, console),
+        console,
+    )
 
 
 def _run(

@@ -19,9 +19,8 @@ from rich.progress import Progress
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.bootstrap import RESAMPLES
-from benchmarks.core.command import exit_status, progress, publish
+from benchmarks.core.command import progress, publish, run_command
 from benchmarks.core.encoders import Pooling
-from benchmarks.core.table import wide_console
 from benchmarks.pir.bias import countries, country_counts, country_portions
 from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, Vectors
@@ -49,10 +48,12 @@ def main(
     The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C, from where the next
     run goes on.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = console or wide_console()
-    return exit_status(lambda: _run(options, given, retriever, console), console)
+    return run_command(
+        arguments,
+        _parser(),
+        lambda options, given, console: _run(options, given, retriever, console),
+        console,
+    )
 
 
 def _run(
