@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import ConfigError, Passage, Perspective
-from perspective_rag.flow import Flow, call
+from perspective_rag.flow import Flow
+from perspective_rag.judge.pairs import judged_at_once
 from perspective_rag.protocols import Embedder
 from perspective_rag.types import Matrix
 
@@ -49,14 +50,7 @@ class EmbeddingProbe:
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
         """Shape (n_passages, n_perspectives): P(support); raises what the embedder raises."""
-        pairs = len(passages) * len(perspectives)
-        reply = yield from call(
-            "judge", self._support, perspectives, passages, counts={"judged_pairs": pairs}
-        )
-        if reply.error is not None:
-            raise reply.error
-        support: Matrix = reply.value
-        return support
+        return judged_at_once(self._support, perspectives, passages)
 
     def _support(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
         if not perspectives or not passages:

@@ -11,14 +11,14 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call, degrade
-from perspective_rag.judge.pairs import judge_pairs, judge_table, noted
+from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, noted
 from perspective_rag.judge.revisions import revision_of
 from perspective_rag.kept import KeptValues
 from perspective_rag.protocols import Judge
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.types import Passage, Perspective, Vector
 
 
-class CachedJudge:
+class CachedJudge(TableOfPairs):
     """A judge whose verdicts are kept in ``path``, a SQLite file made if missing.
 
     The key is a hash of the judge's ``revision`` (its weights, prompt and settings), of the
@@ -53,13 +53,6 @@ class CachedJudge:
     def revision(self) -> str:
         """The judge's own revision."""
         return revision_of(self.inner)
-
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives), NaN where the judge failed."""
-        table = yield from judge_table(self, perspectives, passages)
-        return table
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]

@@ -8,14 +8,14 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call, degrade
-from perspective_rag.judge.pairs import judge_pairs, judge_table, noted
+from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, noted
 from perspective_rag.judge.revisions import digest, revision_of
 from perspective_rag.protocols import Embedder, Judge, KeepsEmbeddings
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.types import Passage, Perspective, Vector
 from perspective_rag.vectors import cosine
 
 
-class CascadeJudge:
+class CascadeJudge(TableOfPairs):
     """Three stages: embeddings rule out the unrelated, a judge decides, a language model decides
     what is left uncertain.
 
@@ -72,13 +72,6 @@ class CascadeJudge:
         last = revision_of(self.last) if self.last is not None else None
         embedder = getattr(self.embedder, "name", type(self.embedder).__name__)
         return digest(revision_of(self.first), last, embedder, self.unrelated_below, self.uncertain)
-
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives), NaN where every stage failed."""
-        table = yield from judge_table(self, perspectives, passages)
-        return table
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]

@@ -16,7 +16,7 @@ from perspective_rag.checks import between
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import Flow, call
 from perspective_rag.judge.labels import class_columns
-from perspective_rag.judge.pairs import judge_table, not_judged
+from perspective_rag.judge.pairs import TableOfPairs, not_judged
 from perspective_rag.judge.revisions import digest, fingerprint
 from perspective_rag.judge.windows import windows
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
@@ -61,7 +61,7 @@ class JudgeSettings:
         return cls(**{name: stored[name] for name in cls.__slots__ if name in stored})
 
 
-class CrossEncoderJudge:
+class CrossEncoderJudge(TableOfPairs):
     """P(a passage supports a perspective) from a three-class (support / oppose / neutral) or
     two-class model.
 
@@ -109,13 +109,6 @@ class CrossEncoderJudge:
         """Identifies the model's files and settings: equal revisions judge alike."""
         files = fingerprint(self._folder) if self._folder.exists() else self._hub_revision
         return digest(self.name, files or "", self._temperature, self._settings)
-
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives), NaN where the model failed."""
-        table = yield from judge_table(self, perspectives, passages)
-        return table
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]

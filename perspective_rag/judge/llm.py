@@ -13,12 +13,12 @@ import numpy as np
 from perspective_rag.checks import between, count
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import Call, Flow, Reply
-from perspective_rag.judge.pairs import judge_table, not_judged
+from perspective_rag.judge.pairs import TableOfPairs, not_judged
 from perspective_rag.judge.revisions import digest
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.replies import bad_reply, parse_yes_no, reply_text
-from perspective_rag.types import Completion, Matrix, Passage, Perspective, Prompt, Vector
+from perspective_rag.types import Completion, Passage, Perspective, Prompt, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Wording:
     system: Literal["own", "user", "none"] = "own"
 
 
-class LLMJudge:
+class LLMJudge(TableOfPairs):
     """Asks a language model, one question a pair, whether a passage supports a perspective.
 
     P(support) = P(yes) / (P(yes) + P(no)), each summed over the first tokens that begin the reply
@@ -77,20 +77,13 @@ class LLMJudge:
         model = getattr(self.llm, "revision", self.llm.name)
         return digest(model, self.template.hash, self.wording, self.max_characters, self.max_tokens)
 
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """Shape (n_passages, n_perspectives): P(support), NaN for a pair without a usable reply.
-
-        All pairs are one batch; what failed in it is recorded as one degradation.
-        """
-        table = yield from judge_table(self, perspectives, passages)
-        return table
-
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """P(passages[i] supports perspectives[i]), shape (n,), NaN without a usable reply."""
+        """P(passages[i] supports perspectives[i]), shape (n,), NaN without a usable reply.
+
+        All pairs are one batch; what failed in it is recorded as one degradation.
+        """
         support: Vector = np.full(len(passages), np.nan)
         if not support.size:
             return support

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -55,18 +55,35 @@ def judge_pairs(
     return support
 
 
-def judge_table(
-    judge: JudgesPairs, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+class TableOfPairs:
+    """The table of a judge that judges pairs."""
+
+    def judge(
+        self: JudgesPairs, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """P(support), shape (n_passages, n_perspectives), NaN where it could not be judged."""
+        shape = (len(passages), len(perspectives))
+        if not passages or not perspectives:
+            return np.zeros(shape)
+        pairs = [(each, passage) for passage in passages for each in perspectives]
+        values = yield from self.judge_pairs([p for p, _ in pairs], [d for _, d in pairs])
+        return np.asarray(values, dtype=float).reshape(shape)
+
+
+def judged_at_once(
+    table: Callable[[Sequence[Perspective], Sequence[Passage]], Matrix],
+    perspectives: Sequence[Perspective],
+    passages: Sequence[Passage],
 ) -> Flow[Matrix]:
-    """The table of every passage against every perspective, from a judge of pairs: shape
-    (n_passages, n_perspectives).
+    """What ``table`` gives, shape (n_passages, n_perspectives), as one call that counts its pairs;
+    raises what it raises.
     """
-    shape = (len(passages), len(perspectives))
-    if not passages or not perspectives:
-        return np.zeros(shape)
-    pairs = [(each, passage) for passage in passages for each in perspectives]
-    values = yield from judge.judge_pairs([p for p, _ in pairs], [d for _, d in pairs])
-    return np.asarray(values, dtype=float).reshape(shape)
+    pairs = len(passages) * len(perspectives)
+    reply = yield from call("judge", table, perspectives, passages, counts={"judged_pairs": pairs})
+    if reply.error is not None:
+        raise reply.error
+    found: Matrix = reply.value
+    return found
 
 
 def not_judged(name: str, failed: int, asked: int, error: Exception | None = None) -> Flow[None]:

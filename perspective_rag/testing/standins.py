@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.flow import Flow, call
+from perspective_rag.flow import Flow
+from perspective_rag.judge.pairs import judged_at_once
 from perspective_rag.types import Completion, Hit, Matrix, Passage, Perspective, Prompt, Vector
 from perspective_rag.vectors import cosine, normalised
 
@@ -118,14 +119,7 @@ class TableJudge:
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
         """Shape (n_passages, n_perspectives); NaN for a batch that failed."""
-        pairs = len(passages) * len(perspectives)
-        reply = yield from call(
-            "judge", self._look_up, perspectives, passages, counts={"judged_pairs": pairs}
-        )
-        if reply.error is not None:
-            raise reply.error
-        matrix: Matrix = reply.value
-        return matrix
+        return judged_at_once(self._look_up, perspectives, passages)
 
     def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
         time.sleep(self.delay)
