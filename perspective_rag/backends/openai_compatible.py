@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from perspective_rag.backends.logprobs import probabilities_of_choice, spellings
 from perspective_rag.backends.messages import messages_of
+from perspective_rag.checks import count, is_number
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.flow import Flow, Limits, Reply, arun, call, run
 from perspective_rag.types import Completion, Prompt
@@ -28,6 +29,13 @@ _OWN_LIMITS = Limits(timeout=None)
 _SECRET_NAME = re.compile(
     r"api[-_]?key|secret|password|credential|authoriz|headers|extra_query|(?<![a-z])token$", re.I
 )
+
+
+def check_attempts(timeout: float, max_retries: int) -> None:
+    """Raises ConfigError unless ``timeout`` is above 0 and ``max_retries`` is a whole number."""
+    count("max_retries", max_retries, least=0)
+    if not is_number(timeout) or not timeout > 0:
+        raise ConfigError(f"timeout must be a number of seconds above 0; got {timeout!r}")
 
 
 def client_settings(
@@ -72,11 +80,10 @@ class OpenAICompatibleLLM:
     ) -> None:
         if importlib.util.find_spec("openai") is None:
             raise MissingDependency("openai", "OpenAICompatibleLLM")
-        if not model or max_concurrency < 1 or max_retries < 0 or not timeout > 0:
-            raise ConfigError(
-                "expected a model name, timeout above 0, max_retries from 0 and max_concurrency"
-                f" from 1; got {model!r}, {timeout!r}, {max_retries!r}, {max_concurrency!r}"
-            )
+        if not model:
+            raise ConfigError(f"expected the name of a model that the server has; got {model!r}")
+        check_attempts(timeout, max_retries)
+        count("max_concurrency", max_concurrency)
         self.model = model
         self.base_url = base_url
         self.timeout = timeout

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from perspective_rag.backends.openai_compatible import client_settings
+from perspective_rag.backends.openai_compatible import check_attempts, client_settings
 from perspective_rag.checks import count
 from perspective_rag.errors import ConfigError, MissingDependency, RetrievalError
 from perspective_rag.types import Matrix
@@ -21,8 +21,8 @@ class OpenAICompatibleEmbedder:
     ``base_url`` is the server's (None: OpenAI's own, or OPENAI_BASE_URL); ``api_key`` defaults to
     OPENAI_API_KEY. ``timeout`` is in seconds for one attempt; there are up to ``1 + max_retries``.
     ``batch_size`` texts are sent at a time. Raises MissingDependency without ``openai``,
-    ConfigError without a key, and RetrievalError, with the cause, when the server fails or gives
-    other rows than it was asked for.
+    ConfigError without a key or for values out of range, and RetrievalError, with the cause, when
+    the server fails or gives other rows than it was asked for.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class OpenAICompatibleEmbedder:
             import openai
         except ImportError as error:
             raise MissingDependency("openai", "embedding texts on a server") from error
+        check_attempts(timeout, max_retries)
         self.model = model
         server = f"@{urlsplit(base_url).netloc.rpartition('@')[2]}" if base_url else ""
         self.name = f"{model}{server}"

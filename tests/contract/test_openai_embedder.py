@@ -83,3 +83,9 @@ def test_without_a_key_openai_itself_is_not_asked(monkeypatch):
 def test_a_batch_holds_at_least_one_text():
     with pytest.raises(ConfigError, match="batch_size must be a whole number, at least 1"):
         OpenAICompatibleEmbedder("m", base_url="http://127.0.0.1:1", batch_size=0)
+
+
+@pytest.mark.parametrize(("name", "value"), [("timeout", 0.0), ("max_retries", -1)])
+def test_what_no_client_can_do_is_refused(name, value):
+    with pytest.raises(ConfigError, match=f"{name} must be a .*got {value!r}"):
+        OpenAICompatibleEmbedder("m", base_url="http://127.0.0.1:1", **{name: value})
