@@ -104,7 +104,7 @@ def filters(case: StoreCase) -> str:
     if case.filter is None:
         try:
             ask(store, embedder, filter={"side": "against"}, k=len(SAMPLE))
-        except Exception:
+        except Exception:  # stores refuse by errors of their own; that there is one is the finding
             return "refused"
         raise AssertionError("the case has no filter, and the store refuses none: is it ignored?")
     vector = samples.vector(QUESTION) if store.takes_vector else None

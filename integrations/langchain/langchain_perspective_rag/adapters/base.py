@@ -66,7 +66,10 @@ class StoreAdapter:
 
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """The vector of each passage, in order, from one request; None where there is none."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} reads no vectors: write its method vectors, or ask "
+            "keeps_vectors before"
+        )
 
     @property
     def keeps_vectors(self) -> bool:
