@@ -15,6 +15,7 @@ from perspective_rag.testing import HashEmbedder
 
 DOC = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", DOC, flags=re.MULTILINE | re.DOTALL))
+PER_REQUEST = "Options of one request"
 QUESTION = "Should zoos be closed?"
 TEXTS = [
     "Zoos should be closed because cages are cruel.",
@@ -39,7 +40,7 @@ def migrated(section, names):
 
 def test_every_row_of_the_table_has_its_section():
     rows = re.findall(r"^\| (?:LlamaIndex )?`(.+?)` \|", DOC, flags=re.MULTILINE)
-    assert rows == [name.removeprefix("LlamaIndex ") for name in SECTIONS]
+    assert [*rows, PER_REQUEST] == [name.removeprefix("LlamaIndex ") for name in SECTIONS]
     assert len(rows) == 5
 
 
@@ -132,12 +133,12 @@ async def test_contextual_compression_retriever():
     assert await instead.ainvoke(QUESTION) == after
 
 
-def test_query_fusion_retriever():
+def llama_index(reply=REPLY):
     pytest.importorskip("llama_index.core")
     from llama_index.core import VectorStoreIndex
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-    from llama_index.core.schema import QueryBundle, TextNode
+    from llama_index.core.schema import TextNode
 
     class Words(BaseEmbedding):
         def _get_text_embedding(self, text):
@@ -162,10 +163,18 @@ def test_query_fusion_retriever():
             raise NotImplementedError
 
     nodes = [TextNode(id_=str(i), text=text) for i, text in enumerate(TEXTS)]
-    index = VectorStoreIndex(nodes, embed_model=Words())
-    _, instead = migrated(
-        "LlamaIndex QueryFusionRetriever", {"index": index, "llm": Scripted(reply=REPLY)}
-    )
+    return {
+        "index": VectorStoreIndex(nodes, embed_model=Words()),
+        "llm": Scripted(reply=reply),
+        "question": QUESTION,
+    }
+
+
+def test_query_fusion_retriever():
+    names = llama_index()
+    from llama_index.core.schema import QueryBundle
+
+    _, instead = migrated("LlamaIndex QueryFusionRetriever", names)
     bundle = QueryBundle(QUESTION)
     found = instead.retrieve(bundle)
     assert len(found) == 5
@@ -173,7 +182,47 @@ def test_query_fusion_retriever():
     scores = [node.score for node in found]
     assert scores == sorted(scores, reverse=True)
     assert len(instead.report(QUESTION).trace.queries) <= 4
-    numbered = {"index": index, "llm": Scripted(reply="1. Are zoos bad?\n2. Are zoos good?")}
+    numbered = llama_index("1. Are zoos bad?\n2. Are zoos good?")
     today, instead = migrated("LlamaIndex QueryFusionRetriever", numbered)
     assert len(today.retrieve(QUESTION)) <= 5
     assert not any(q.text[0].isdigit() for q in instead.report(QUESTION).trace.queries)
+
+
+def per_request(language, names):
+    code = re.findall(r"```python\n(.*?)```", SECTIONS[PER_REQUEST], flags=re.DOTALL)
+    exec(compile(code[language], PER_REQUEST, "exec"), names)
+    return names
+
+
+def test_options_of_one_request_in_langchain():
+    names = langchain()
+    from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
+
+    retriever = PerspectiveRetriever.wrap(names["vectorstore"])
+    before = retriever.invoke(QUESTION)
+    names = per_request(0, {"retriever": retriever, "question": QUESTION})
+    assert len(names["once"]) == 3
+    assert names["sides"][0] in names["once"][0].metadata["perspective_rag"]["found_by"]
+    assert names["inside"] == names["once"]
+    assert retriever.invoke(QUESTION) == before
+    compressor = PerspectiveCompressor()
+    other = compressor.model_copy(update={"k": 3})
+    assert len(other.compress_documents(before, QUESTION)) == 3
+    assert other.gate is compressor.gate
+
+
+def test_options_of_one_request_in_llama_index():
+    names = llama_index("an answer")
+    from llama_index.retrievers.perspective_rag import PerspectiveRetriever
+
+    names["retriever"] = PerspectiveRetriever(names["index"])
+    names = per_request(1, names)
+
+    def ids(nodes):
+        return [item.node.node_id for item in nodes]
+
+    assert len(names["once"]) == 3
+    assert names["sides"][0] in names["once"][0].node.metadata["perspective_rag"]["found_by"]
+    assert ids(names["inside"]) == ids(names["once"])
+    assert set(ids(names["once"])) <= set(ids(names["fused"]))
+    assert len(names["retriever"].retrieve(QUESTION)) == 5
