@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -45,20 +46,17 @@ def main(
     The exit status is 0, 2 for what could not be done (with --strict any degradation), and 130
     after Ctrl-C, from where the next run goes on.
     """
-    return run_command(
-        arguments,
-        _parser(),
-        lambda options, given, console: _run(options, given, embedder, judge, console),
-        console,
-    )
+    run = partial(_run, embedder=embedder, judge=judge)
+    return run_command(arguments, _parser(), run, console)
 
 
 def _run(
     options: argparse.Namespace,
     given: list[str],
+    console: Console,
+    *,
     embedder: Embedder | None,
     judge: Judge | None,
-    console: Console,
 ) -> int:
     started = time.perf_counter()
     gold = read_gold(options.data, limit=options.limit)

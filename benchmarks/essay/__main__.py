@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,12 @@ def main(
     The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C; the same command goes
     on from where a run ended.
     """
-    return run_command(
-        arguments,
-        _parser(),
-        lambda options, given, console: _run(options, given, judge, console),
-        console,
-    )
+    run = partial(_run, judge=judge)
+    return run_command(arguments, _parser(), run, console)
 
 
 def _run(
-    options: argparse.Namespace, given: Sequence[str], judge: Judge | None, console: Console
+    options: argparse.Namespace, given: Sequence[str], console: Console, *, judge: Judge | None
 ) -> int:
     experiment = Experiment(
         name="essay",

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,11 @@ def main(
     """Runs the benchmark; the exit status is 0, 1 when a request failed, 2 without a server,
     and 130 after Ctrl-C.
     """
-    return run_command(
-        arguments,
-        _parser(),
-        lambda options, given, console: _run(options, given, app, console),
-        console,
-    )
+    run = partial(_run, app=app)
+    return run_command(arguments, _parser(), run, console)
 
 
-def _run(options: argparse.Namespace, given: list[str], app: str, console: Console) -> int:
+def _run(options: argparse.Namespace, given: list[str], console: Console, *, app: str) -> int:
     started, load = time.perf_counter(), os.getloadavg()[0]
     questions = _questions()
     share = options.seconds / (len(options.users) * len(PATHS))

@@ -10,6 +10,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +43,12 @@ def main(
 
     The exit status is 0, or 2 for what could not be done; a target that was missed is a result.
     """
-    return run_command(
-        arguments,
-        _parser(),
-        lambda options, given, console: _run(options, given, judge, console),
-        console,
-    )
+    run = partial(_run, judge=judge)
+    return run_command(arguments, _parser(), run, console)
 
 
 def _run(
-    options: argparse.Namespace, given: list[str], judge: Judge | None, console: Console
+    options: argparse.Namespace, given: list[str], console: Console, *, judge: Judge | None
 ) -> int:
     document = _measured(options, given, judge, console)
     shown = tables(document["results"])

@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,12 @@ def main(
     The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C, from where the next
     run goes on.
     """
-    return run_command(
-        arguments,
-        _parser(),
-        lambda options, given, console: _run(options, given, retriever, console),
-        console,
-    )
+    run = partial(_run, retriever=retriever)
+    return run_command(arguments, _parser(), run, console)
 
 
 def _run(
-    options: argparse.Namespace, given: list[str], retriever: Retriever | None, console: Console
+    options: argparse.Namespace, given: list[str], console: Console, *, retriever: Retriever | None
 ) -> int:
     groups = without_labels(read_groups(options.data), options.without)
     for group in groups:
