@@ -1,14 +1,10 @@
-"""Small data of our own for the experiments with a language model, and the server to ask."""
+"""Small data of our own for the experiments with a language model."""
 
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
-import sys
 from pathlib import Path
-
-CONTRACT = Path(__file__).parents[1] / "contract" / "openai_server.py"
 
 QUESTIONS = [
     {
@@ -62,13 +58,3 @@ def write_ambignq(folder: Path) -> Path:
     with gzip.open(folder / "condambigqa.jsonl.gz", "wt") as stream:
         stream.write("\n".join(map(json.dumps, FRAGMENTS)) + "\n")
     return folder
-
-
-def server_module():
-    """The scripted OpenAI-compatible server of the contract tests."""
-    if "openai_server" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("openai_server", CONTRACT)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["openai_server"] = module
-        spec.loader.exec_module(module)
-    return sys.modules["openai_server"]

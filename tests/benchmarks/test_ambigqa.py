@@ -18,10 +18,9 @@ from benchmarks.downstream import commands
 from benchmarks.downstream.report import sections
 from benchmarks.downstream.retrieving import CONDITIONS
 from perspective_rag import CorpusError
-from tests.benchmarks.downstream_samples import server_module, write_ambignq
+from tests.benchmarks.downstream_samples import write_ambignq
 from tests.benchmarks.pir_samples import write_json
-
-scripted = server_module()
+from tests.contract import openai_server as scripted
 
 
 def console():

@@ -19,10 +19,9 @@ from benchmarks.essay.__main__ import main
 from benchmarks.essay.scoring import Side, asked_for, pearson, polarity, side_taken
 from benchmarks.essay.summary import Row, summary
 from perspective_rag.testing import TableJudge
-from tests.benchmarks.downstream_samples import server_module
 from tests.benchmarks.pir_samples import write_json
+from tests.contract import openai_server as scripted
 
-scripted = server_module()
 numbers = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=30)
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,17 +13,9 @@ from perspective_rag.judge.presets import PRESETS
 from perspective_rag.loading import load_judge
 from perspective_rag.prompts import load_prompt
 from perspective_rag.types import Passage, Perspective
+from tests.contract import openai_server as fake
 
 pytest.importorskip("openai")
-
-_SPEC = importlib.util.spec_from_file_location(
-    "openai_server", Path(__file__).with_name("openai_server.py")
-)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-fake = importlib.util.module_from_spec(_SPEC)
-sys.modules["openai_server"] = fake
-_SPEC.loader.exec_module(fake)
 
 PRO = Perspective("pro", "zoos should close")
 PASSAGES = [Passage("a", "cages are cruel"), Passage("b", "zoos save species")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import importlib.util
 import json
 import logging
 import sys
@@ -12,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,17 +19,9 @@ from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.flow import ask, run
 from perspective_rag.types import Completion, Prompt
+from tests.contract import openai_server as fake
 
 pytest.importorskip("openai")
-
-_SPEC = importlib.util.spec_from_file_location(
-    "openai_server", Path(__file__).with_name("openai_server.py")
-)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-fake = importlib.util.module_from_spec(_SPEC)
-sys.modules["openai_server"] = fake  # its dataclass looks its own module up
-_SPEC.loader.exec_module(fake)
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 YES_NO = Prompt("judge", "is it?", choices=("yes", "no"))

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from perspective_rag import ConfigError, OpenAICompatibleEmbedder, RetrievalError
 from perspective_rag.protocols import Embedder
 from perspective_rag.testing import HashEmbedder
+from tests.contract import openai_server as fake
 
 pytest.importorskip("openai")
-
-_SPEC = importlib.util.spec_from_file_location(
-    "openai_server", Path(__file__).with_name("openai_server.py")
-)
-fake = importlib.util.module_from_spec(_SPEC)
-sys.modules["openai_server"] = fake  # its dataclass looks its own module up
-_SPEC.loader.exec_module(fake)
 
 TEXTS = ["cages are cruel", "zoos save species", "parks", "zoos and parks", "species"]
 
