@@ -160,7 +160,7 @@ class PerspectivePipeline:
         self, request: Request, given: Sequence[Perspective | str] | None = None
     ) -> Flow[Extraction]:
         """Step 1: the perspectives of the question, as given or as the extractor finds them; none
-        where ``skip_if`` is true.
+        where ``skip_if`` is true or the question invites none, which the trace's decisions say.
         """
         skipped = yield from skips(request, self.skip_if)
         if skipped:
@@ -172,6 +172,9 @@ class PerspectivePipeline:
         except Exception as error:
             yield from degrade("extract", f"no perspectives could be found: {error!r}", error)
             return Extraction(request.question)
+        if not extraction.perspectives:
+            verdict = {"stage": "extract", "query": request.question, "verdict": "no perspectives"}
+            request.recorder.decisions.append(verdict)
         return extraction
 
     def expand(self, request: Request, extraction: Extraction) -> Flow[list[Query]]:

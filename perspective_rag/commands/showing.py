@@ -20,6 +20,10 @@ def show(result: RetrievalResult, answer: Answer, console: Console) -> None:
     numbers = {c.passage.id: n for n, c in enumerate(result.candidates, start=1)}
     console.print()
     console.rule(f"[bold]{escape(result.question)}")
+    if any(each.get("verdict") == "no perspectives" for each in result.trace.decisions):
+        console.print("[dim]No perspectives to cover: searched as it is.[/dim]")
+    if not result.candidates:
+        console.print("[yellow]No passage was found.[/yellow]")
     shown: set[str] = set()
     for perspective in result.perspectives:
         supporting = result.supporting(perspective)

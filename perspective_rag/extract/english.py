@@ -39,6 +39,9 @@ BASE_VERBS = frozenset(
     assess grade reward bring send receive return rely depend count consist contribute participate
     compete cooperate collaborate communicate connect focus aim try continue proceed prioritise
     prioritize strive drop abide comply obey break violate
+    pass outweigh exceed outperform owe write win fall rise spank corrupt erode pose occur manage
+    bring bear contain mean attack invent discover exclude include impact influence enhance portray
+    address regret
     """.split()
 )
 
@@ -56,12 +59,15 @@ PREDICATE_OPENERS = frozenset(
     right wrong safe unsafe fair unfair just unjust legal illegal moral immoral dead real true
     false worth necessary cruel harmful healthy dangerous effective overrated underrated able
     likely bound going out here there a an the justified broken useful useless important
-    possible desirable acceptable responsible like
+    possible desirable acceptable responsible like born alive open closed wet dry
     """.split()
 )
 _PREDICATE_SUFFIX = re.compile(
     r".{3,}(able|ible|ful|less|ous|ive|ed|ing|ary|ical|cial|(?<!m)ent|ant)$"
 )
+_OBJECTS = frozenset("a an the its their our his her this these too enough".split())
+_ING_PREPOSITIONS = frozenset("being following including involving regarding concerning".split())
+_PREPOSITIONS = frozenset("about part in on under from behind against within".split())
 
 
 def predicate_start(words: Sequence[str], first: int) -> int | None:
@@ -70,11 +76,23 @@ def predicate_start(words: Sequence[str], first: int) -> int | None:
     A sure opener ("too", "the", "harmful") goes before a word that only looks like one ("smoking").
     """
     free = [i for i in range(first, len(words)) if words[i - 1].lower() not in DETERMINERS]
-    for opens in (lambda word: word in PREDICATE_OPENERS, _PREDICATE_SUFFIX.match):
-        for i in free:
-            if opens(words[i].lower()):
-                return i
-    return None
+    lower = [word.lower() for word in words]
+    for i in free:
+        following = lower[i + 1] if i + 1 < len(words) else ""
+        if following == "than" and lower[i].endswith("er"):
+            return i  # "Is K2 higher than ..."
+        if lower[i] in PREDICATE_OPENERS or (_progressive(lower[i]) and following in _OBJECTS):
+            return i  # "Is the EU doing a good job"
+    for i in free:
+        if _PREDICATE_SUFFIX.match(lower[i]):
+            # In "Was the moon landing faked" the first of the two is a noun.
+            noun = lower[i].endswith("ing") and i + 1 < len(words)
+            return i + 1 if noun and _PREDICATE_SUFFIX.match(lower[i + 1]) else i
+    return next((i for i in free if lower[i] in _PREPOSITIONS), None)
+
+
+def _progressive(word: str) -> bool:
+    return word.endswith("ing") and word not in _ING_PREPOSITIONS
 
 
 def lower_first(text: str) -> str:

@@ -15,7 +15,11 @@ from perspective_rag.extract.english import (
 
 # "have" and "do" help another verb only before another verb ("has been shown"); else
 # they are the verb ("has a right"), and are negated with "do" like these others.
-_PARTICIPLE = re.compile(r"^(been|become|done|gone|had|made|taken|given|seen|got|\w+(ed|en|wn))$")
+_PARTICIPLE = re.compile(
+    r"^(been|become|begun|done|gone|had|made|got|lost|won|led|left|kept|met|paid|said|sold|told|built"
+    r"|brought|bought|caught|thought|felt|found|held|heard|hurt|put|cut|set|let|read|run|come|sent"
+    r"|spent|stood|understood|meant|spread|\w+(ed|en|wn))$"
+)
 _HAVE = frozenset({"has", "have", "had"})
 _DO = frozenset({"do", "does", "did"})
 _WITH_DO = {
@@ -67,6 +71,8 @@ def negate(statement: str) -> str:
     position = main_verb(words)
     if position is not None:
         before, verb, after = words[:position], words[position], words[position + 1 :]
+        if after[0].lower() == "no":  # "is not no enemy" is no English
+            return "It is not true that " + lower_first(text)
         if not _helps(verb, after[0]):
             denial = [_WITH_DO[verb.lower()]]
         else:

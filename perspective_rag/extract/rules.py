@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.extract.alternatives import named_alternatives
-from perspective_rag.extract.english import AUXILIARIES, WH_WORDS
+from perspective_rag.extract.english import AUXILIARIES, BASE_VERBS, WH_WORDS
 from perspective_rag.extract.negation import main_verb
+from perspective_rag.extract.settled import invites_perspectives
 from perspective_rag.extract.statement import Statement, as_statement, statement_of
 from perspective_rag.flow import Flow
 from perspective_rag.types import Extraction, Perspective, Stance
@@ -91,10 +92,10 @@ class RuleExtractor:
     "arguments against X"); named alternatives ("A or B", "which is best: A, B or C"); the statement
     and the negation of a yes/no or "should" question, or of a statement.
 
-    It cannot name the alternatives of "what is the best way to ...", does not know which yes/no
-    questions are contentious ("Is Paris in France?" gets two sides too), reads English only, and
-    takes the first main verb it knows for the predicate. What it does not understand gets no
-    perspectives.
+    It cannot name the alternatives of "what is the best way to ...", knows by its wording alone
+    whether a question is contentious (``settled.invites_perspectives``: in doubt it is), reads
+    English only, and takes the first main verb it knows for the predicate. What it does not
+    understand gets no perspectives.
     """
 
     def extract(self, question: str) -> Flow[Extraction]:
@@ -109,6 +110,8 @@ def extract_by_rule(question: str) -> Extraction:
     for pattern in (_CARRIED, _ARGUMENTS):
         if match := pattern.match(text):
             return _carried(match)
+    if not invites_perspectives(text):
+        return Extraction(text)
     if alternatives := named_alternatives(text):
         return Extraction(
             text, tuple(Perspective(f"p{i}", each) for i, each in enumerate(alternatives, start=1))
@@ -140,5 +143,5 @@ def _claim_in(text: str) -> Statement | None:
     if len(words) < 3:
         return None
     statement = as_statement(text)
-    has_verb = not statement.negation.startswith("It is not true that")
+    has_verb = main_verb(words) is not None or words[0].lower() in BASE_VERBS
     return statement if has_verb or text.endswith((".", "!")) else None

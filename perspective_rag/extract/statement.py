@@ -15,14 +15,18 @@ from perspective_rag.extract.english import (
     upper_first,
 )
 from perspective_rag.extract.negation import main_verb, negate
+from perspective_rag.extract.settled import asks_for_a_word
 
 _LEAD_IN = re.compile(
     r"^(?:do you (?:think|believe|agree)(?: that)?|is it true that|would you say(?: that)?"
     r"|in your opinion,?|and|so|but|well)\s+",
     re.IGNORECASE,
 )
+_BELIEVED = re.compile(r"^(?:do you (?:think|believe|agree)|is it true that)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"^(\w+)n['’]t\b", re.IGNORECASE)
 _OR_NOT = re.compile(r",?\s+or\s+(?:not|no)$", re.IGNORECASE)
+_VERB_SUFFIX = re.compile(r"^.{3,}(?:[^mv]ate|ise|ize|ify)$")
+_POINTERS = frozenset("this that these those".split())
 _BE = frozenset("is are was were am".split())
 
 
@@ -43,14 +47,18 @@ def statement_of(question: str) -> Statement | None:
     an unusual sentence may come out clumsily; it is still about the same thing.
     """
     text = _OR_NOT.sub("", question.strip().rstrip("?").strip())
-    text = _CONTRACTED.sub(r"\1", _LEAD_IN.sub("", text))
+    asked = _LEAD_IN.sub("", text)
+    believed = bool(_BELIEVED.match(text))
+    text = _CONTRACTED.sub(r"\1", asked)
     for part in (text, text.rpartition(": ")[2], text.partition(", ")[2]):
         if part.split(" ", 1)[0].lower() in AUXILIARIES and len(part.split()) > 2:
             return _inverted(part.split())
     words = text.split()
+    if believed and len(words) > 2 and words[0].lower() not in WH_WORDS:
+        return as_statement(text)  # "Do you think (that) zoos teach children something?"
     if not words or words[0].lower() in WH_WORDS or main_verb(words) is None:
         return None
-    return as_statement(text)  # "You would close zoos?" or, after a lead-in, "zoos are cruel"
+    return None if asks_for_a_word(text) else as_statement(text)  # "You would close zoos?"
 
 
 def as_statement(text: str) -> Statement:
@@ -78,7 +86,10 @@ def _inverted(words: list[str]) -> Statement:
 
 def _subject_end(words: list[str], auxiliary: str) -> int:
     """Index of the first word of the predicate; the subject is words[1:index]."""
-    if words[1].lower() in PRONOUNS:
+    points = words[1].lower() in _POINTERS and auxiliary not in _BE
+    if words[1].lower() in PRONOUNS and not (
+        points and not _is_predicate_verb(words[2].lower(), auxiliary)
+    ):
         return 2
     if auxiliary in _BE:
         return predicate_start(words, 2) or len(words) - 1
@@ -95,7 +106,28 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
             return i
         if i + 1 not in candidates:
             return i
-    return candidates[-1] if candidates else min(3, len(words) - 1)
+    return candidates[-1] if candidates else _guessed_end(words, auxiliary)
+
+
+def _guessed_end(words: list[str], auxiliary: str) -> int:
+    """Where the predicate starts whose verb is not known: after the words that belong together."""
+    last = len(words) - 1
+    free = [
+        i
+        for i in range(2, last)
+        if words[i].lower() not in DETERMINERS and words[i - 1].lower() not in DETERMINERS
+    ]
+    looks = (
+        lambda i: _VERB_SUFFIX.match(words[i]),
+        lambda i: auxiliary == "do" and re.search(r"[^s]s$", words[i - 1]),
+        lambda i: words[i - 1][:1].isupper() and words[i].islower(),
+    )
+    for seems in looks:
+        for i in free:
+            if seems(i):
+                return i
+    bare = words[1].lower() not in DETERMINERS
+    return min(2 if bare else 3, last)
 
 
 def _is_predicate_verb(word: str, auxiliary: str) -> bool:

@@ -295,6 +295,16 @@ def test_ask_answers_from_an_index_that_was_built_ahead(tmp_path, capsys):
     assert main(["ask", ZOOS, "--corpus=nowhere.jsonl", cache]) == 2
 
 
+def test_a_settled_question_is_searched_as_it_is_and_an_empty_answer_is_said(tmp_path, capsys):
+    corpus, cache = f"--corpus={DEBATES / 'passages.jsonl'}", f"--cache={tmp_path}"
+    assert main(["ask", "Did Goethe write Faust?", corpus, cache]) == 0
+    screen = capsys.readouterr().out
+    assert "No perspectives to cover: searched as it is." in screen
+    assert "0 pairs judged" in screen
+    assert main(["ask", "Qwxyz?", corpus, cache]) == 0
+    assert "No passage was found." in capsys.readouterr().out
+
+
 def test_a_data_set_is_made_over_a_server_reviewed_and_read_by_the_benchmark(tmp_path, capsys):
     from benchmarks.berds.questions import read_questions
 

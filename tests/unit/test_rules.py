@@ -29,6 +29,7 @@ from perspective_rag.types import Perspective
         ("Online education works", "It is not true that online education works"),
         ("It is not true that dogs fly", "Dogs fly"),
         ("US troops must leave", "US troops must not leave"),
+        ("Chess is no sport", "It is not true that chess is no sport"),
     ],
 )
 def test_negation(statement, negated):
@@ -89,6 +90,48 @@ def test_negating_twice_gives_the_statement_back(subject, auxiliary, predicate):
         ),
         ("Homework should be banned", "Homework should be banned", "Homework should not be banned"),
         ("Is Jesus the Messiah?", "Jesus is the Messiah", "Jesus is not the Messiah"),
+        (
+            "Are older leaders wiser than younger ones?",
+            "Older leaders are wiser than younger ones",
+            "Older leaders are not wiser than younger ones",
+        ),
+        (
+            "Is the city doing a good job on housing?",
+            "The city is doing a good job on housing",
+            "The city is not doing a good job on housing",
+        ),
+        (
+            "Was the moon landing faked?",
+            "The moon landing was faked",
+            "The moon landing was not faked",
+        ),
+        (
+            "Can prisons rehabilitate criminals?",
+            "Prisons can rehabilitate criminals",
+            "Prisons cannot rehabilitate criminals",
+        ),
+        (
+            "Do noisy streets infuriate neighbours?",
+            "Noisy streets infuriate neighbours",
+            "Noisy streets do not infuriate neighbours",
+        ),
+        (
+            "Does boredom kindle imagination?",
+            "Boredom kindles imagination",
+            "Boredom does not kindle imagination",
+        ),
+        (
+            "Do the benefits of the web outweigh its harms?",
+            "The benefits of the web outweigh its harms",
+            "The benefits of the web do not outweigh its harms",
+        ),
+        (
+            "Does this law protect anybody?",
+            "This law protects anybody",
+            "This law does not protect anybody",
+        ),
+        ("Has the EU lost its way?", "The EU has lost its way", "The EU has not lost its way"),
+        ("Was the war about oil?", "The war was about oil", "The war was not about oil"),
     ],
 )
 def test_statement_and_negation(question, support, oppose):
