@@ -487,3 +487,28 @@ def test_the_command_line_trains_and_evaluates(base, tmp_path, capsys):
     assert '"accuracy"' in capsys.readouterr().out
     assert main(["judge", "eval", str(tmp_path / "missing.jsonl")]) == 2
     assert "does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["Bert", "MPNet"])
+def test_a_base_that_knows_the_classes_in_another_order_keeps_what_it_knows(tmp_path, kind):
+    names = {0: "contradiction", 1: "neutral", 2: "ENTAILMENT"}
+    values = getattr(transformers, f"{kind}Config")(**TINY, id2label=names)
+    saved(tmp_path / "base", values)
+    transformers.set_seed(1)
+    model = transformers.AutoModelForSequenceClassification.from_config(values)
+    model.save_pretrained(tmp_path / "base")
+    train(
+        pairs(9),
+        pairs(9),
+        config(str(tmp_path / "base"), epochs=1.0, learning_rate=0.0),
+        tmp_path / "out",
+    )
+    documents, statements = ["indeed", "never mind"], ["zoos should close"] * 2
+    before, after = (
+        TransformersClassifier(str(folder), max_tokens=32)
+        for folder in (tmp_path / "base", tmp_path / "out" / "model")
+    )
+    assert before.labels == ("contradiction", "neutral", "ENTAILMENT")
+    assert after.labels == ("support", "oppose", "neutral")
+    theirs = before.logits(documents, statements)[:, [2, 0, 1]]
+    assert after.logits(documents, statements) == pytest.approx(theirs, abs=1e-4)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.judge.labels import class_columns
 from perspective_rag.judge.training.batches import epoch_batches
 from perspective_rag.judge.training.data import LABELS, Augmentation, LabelledPair
 from perspective_rag.judge.training.fit import Report, fingerprint_of, fit
@@ -83,10 +84,11 @@ def train(
 
 def _load(config: TrainingConfig) -> tuple[Any, Any]:
     import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(config.base)
+        names = AutoConfig.from_pretrained(config.base).id2label
         model = AutoModelForSequenceClassification.from_pretrained(
             config.base,
             num_labels=len(LABELS),
@@ -100,8 +102,9 @@ def _load(config: TrainingConfig) -> tuple[Any, Any]:
             f"base {config.base!r} cannot be loaded as an encoder: expected a folder with a "
             f"transformers model and its tokenizer, or a Hugging Face id ({error})"
         ) from error
-    names = accepted_inputs(model, tokenizer)
-    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
+    _reorder_head(model, [names[index] for index in sorted(names)])
+    inputs = accepted_inputs(model, tokenizer)
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = inputs
     # Word vectors of a small data set drift for the words it holds and for no others: left as they
     # are.
     model.get_input_embeddings().weight.requires_grad_(False)
@@ -112,6 +115,23 @@ def _load(config: TrainingConfig) -> tuple[Any, Any]:
             if layer and int(layer[1]) < config.frozen_layers:
                 parameter.requires_grad_(False)
     return model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
+
+
+def _reorder_head(model: Any, labels: Sequence[str]) -> None:
+    """Puts the classes of a base that knows all three, as models of entailment do, in our order."""
+    import torch
+
+    try:
+        columns = class_columns(labels)
+    except ConfigError:  # other classes: their outputs are learned anew
+        return
+    if len(labels) != len(LABELS) or set(columns) != set(LABELS):
+        return
+    order = [columns[label] for label in LABELS]
+    linear = [each for each in model.modules() if isinstance(each, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        for parameter in linear.parameters():
+            parameter.copy_(parameter[order].clone())
 
 
 def accepted_inputs(model: Any, tokenizer: Any) -> list[str]:
