@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
+from langchain_core.vectorstores import VectorStore
 
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
 from perspective_rag import (
@@ -86,11 +87,17 @@ def _cross_encoder() -> Judge:
     return CrossEncoderJudge()
 
 
-def text_only(source: str, pipeline: PerspectivePipeline) -> str:
-    """What is not possible where only text can be searched, in a sentence."""
+def text_only(source: Any, pipeline: PerspectivePipeline) -> str:
+    """What is not possible where only text can be searched, and what to do about it."""
     lacking = ["projection"]
     if pipeline.embedder is None:
         lacking.append("relevance_weight below 1 (without embeddings=)")
     if not getattr(pipeline.store, "takes_filter", True):
         lacking.append("filter")
-    return f"{source} is searched by text only, which rules out: {', '.join(lacking)}"
+    remedy = ""
+    if isinstance(source, VectorStore):
+        remedy = "; make it with SteerableEmbeddings to search it by vector"
+    elif isinstance(getattr(source, "vectorstore", None), VectorStore):
+        remedy = "; pass its vectorstore= to search by vector"
+    rules_out = ", ".join(lacking)
+    return f"{type(source).__name__} is searched by text only, which rules out: {rules_out}{remedy}"

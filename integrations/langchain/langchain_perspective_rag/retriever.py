@@ -129,7 +129,7 @@ class PerspectiveRetriever(BaseRetriever):
         pipeline = self._pipeline_for(self.filter, {})
         if not pipeline.store.takes_vector:
             # Repeated warnings of one text and place are shown once.
-            source = type(self.retriever or self.vectorstore).__name__
+            source = self.vectorstore if self.retriever is None else self.retriever
             warnings.warn(text_only(source, pipeline), stacklevel=1)
 
     @classmethod

@@ -7,7 +7,7 @@ import threading
 import pytest
 from langchain_core.documents import Document
 from langchain_core.runnables import ConfigurableField, RunnableLambda
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStoreRetriever
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 
 from langchain_perspective_rag import (
     PerspectiveCompressor,
@@ -126,6 +126,25 @@ async def test_r10_a_search_by_vector_that_is_there_and_does_not_work(
         _ = await retriever.ainvoke("Why?") if awaited else retriever.invoke("Why?")
     by_text = PerspectiveRetriever(retriever=store.as_retriever(), judge=judge)
     assert len(by_text.invoke(debate.question)) == 5
+
+
+def test_the_warning_about_a_source_of_texts_says_what_to_do(store, documents, embeddings, debate):
+    class Texts(debate.NetworkStore):
+        similarity_search_by_vector = VectorStore.similarity_search_by_vector
+
+    class Mine(VectorStoreRetriever):
+        pass
+
+    def warned(source):
+        with pytest.warns(UserWarning, match="searched by text only") as warnings:
+            PerspectiveRetriever.wrap(source, judge=None)
+        return str(warnings[0].message)
+
+    assert warned(Texts(embeddings)).endswith(
+        "; make it with SteerableEmbeddings to search it by vector"
+    )
+    assert warned(Mine(vectorstore=store)).endswith("; pass its vectorstore= to search by vector")
+    assert warned(RunnableLambda(lambda question: documents)).endswith("filter")
 
 
 async def test_r23_metadata_that_cannot_be_copied_is_handed_on(judge, debate):
