@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -56,7 +56,7 @@ from perspective_rag.extract.rules import as_perspectives
 from perspective_rag.protocols import Expander, Extractor
 
 EVENT = "perspective_rag"
-_CALL_NAMES = ("filter", "perspectives")
+_CALL_NAMES = ("filter", "perspectives", "search_kwargs")
 
 
 class PerspectiveRetriever(BaseRetriever):
@@ -67,10 +67,10 @@ class PerspectiveRetriever(BaseRetriever):
 
     Give it a ``vectorstore``, or a ``retriever`` to search by text. Every option of
     ``perspective_rag.PipelineOptions`` (and LangChain's ``lambda_mult``, in the same direction),
-    ``perspectives`` and ``filter`` are arguments of the constructor and, by the same names and
-    before those, of ``invoke``, ``ainvoke``, ``batch`` and ``stream``. An unknown argument raises
-    ConfigError and suggests the right name. Where only text can be searched, a warning says once
-    what that rules out.
+    ``perspectives``, ``filter`` and ``search_kwargs`` are arguments of the constructor and, by the
+    same names and before those, of ``invoke``, ``ainvoke``, ``batch`` and ``stream``. An unknown
+    argument raises ConfigError and suggests the right name. Where only text can be searched, a
+    warning says once what that rules out.
 
     Documents come back as copies with their scores (see ``documents_of``); ``retrieve`` gives the
     whole report. In a trace, searches, model calls and judgements are children tagged
@@ -126,7 +126,7 @@ class PerspectiveRetriever(BaseRetriever):
         super().__init__(**rest)
         # What cannot work raises here, not at the first question.
         as_perspectives(self.perspectives or ())
-        pipeline = self._pipeline_for(self.filter, {})
+        pipeline, _ = self._asked(None, None, None, {})
         if not pipeline.store.takes_vector:
             # Repeated warnings of one text and place are shown once.
             source = self.vectorstore if self.retriever is None else self.retriever
@@ -172,11 +172,15 @@ class PerspectiveRetriever(BaseRetriever):
         *,
         perspectives: Sequence[Perspective | str] | None = None,
         filter: Any = None,
+        search_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> RetrievalResult:
-        """Passages, coverage and trace; ``passage.source`` is the document as the store gave it."""
-        given = self._given(perspectives, filter)
-        return self._pipeline_for(given["filter"], options).retrieve(question, **given, **options)
+        """Passages, coverage and trace; ``passage.source`` is the document as the store gave it.
+
+        ``search_kwargs`` are added to the constructor's.
+        """
+        pipeline, given = self._asked(perspectives, filter, search_kwargs, options)
+        return pipeline.retrieve(question, **given)
 
     async def aretrieve(
         self,
@@ -184,12 +188,12 @@ class PerspectiveRetriever(BaseRetriever):
         *,
         perspectives: Sequence[Perspective | str] | None = None,
         filter: Any = None,
+        search_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> RetrievalResult:
         """The same as ``retrieve``, without blocking the event loop."""
-        given = self._given(perspectives, filter)
-        pipeline = self._pipeline_for(given["filter"], options)
-        return await pipeline.aretrieve(question, **given, **options)
+        pipeline, given = self._asked(perspectives, filter, search_kwargs, options)
+        return await pipeline.aretrieve(question, **given)
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
         """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does."""
@@ -270,23 +274,22 @@ class PerspectiveRetriever(BaseRetriever):
             params["ls_embedding_provider"] = type(embeddings).__name__
         return params
 
-    def _given(
-        self, perspectives: Sequence[Perspective | str] | None, filter: Any
-    ) -> dict[str, Any]:
-        return {
-            "perspectives": self.perspectives if perspectives is None else perspectives,
-            "filter": self.filter if filter is None else filter,
-        }
-
-    def _pipeline_for(self, filter: Any, options: dict[str, Any]) -> PerspectivePipeline:
+    def _asked(
+        self,
+        perspectives: Sequence[Perspective | str] | None,
+        filter: Any,
+        search_kwargs: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+    ) -> tuple[PerspectivePipeline, dict[str, Any]]:
+        """A pipeline for one question, and what to call it with."""
         check_names(options, _CALL_NAMES)
-        pipeline = self.pipeline
-        if filter is not None and not getattr(pipeline.store, "takes_filter", True):
-            raise CapabilityError(
-                f"{type(self.retriever).__name__} takes no filter: set it on that retriever, or "
-                "pass vectorstore= instead"
-            )
-        return pipeline
+        search = {**self.search_kwargs, **(search_kwargs or {})}
+        pipeline = self.model_copy(update={"search_kwargs": search}).pipeline
+        filter = self.filter if filter is None else filter
+        if filter is not None and isinstance(pipeline.store, RetrieverStore):
+            pipeline.store.check_filter()
+        perspectives = self.perspectives if perspectives is None else perspectives
+        return pipeline, {"perspectives": perspectives, "filter": filter, **options}
 
     def _store(self) -> LangChainStore | RetrieverStore:
         search = {name: value for name, value in self.search_kwargs.items() if name != "k"}

@@ -180,13 +180,17 @@ class RetrieverStore:
         if self._takes_k:
             wanted["k"] = k
         if filter is not None:
-            if not self.takes_filter:
-                raise CapabilityError(
-                    f"{type(self.retriever).__name__} takes no filter: set it on that retriever, "
-                    "or pass the vector store itself"
-                )
+            self.check_filter()
             wanted["filter"] = filter
         return wanted
+
+    def check_filter(self) -> None:
+        """Raises CapabilityError where a filter could not reach the retriever."""
+        if not self.takes_filter:
+            raise CapabilityError(
+                f"{type(self.retriever).__name__} takes no filter: set it on that retriever, or "
+                "pass vectorstore= instead"
+            )
 
 
 def _parameters(retriever: Runnable[str, list[Document]]) -> tuple[set[str], bool]:

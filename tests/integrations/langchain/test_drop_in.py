@@ -50,6 +50,24 @@ def test_search_arguments_can_be_configured(store, judge, debate):
     assert len(configurable.invoke(debate.question)) == 5
 
 
+async def test_search_arguments_of_one_call(store, judge, debate):
+    retriever = PerspectiveRetriever.wrap(
+        store, judge=judge, guard_searches=0, search_kwargs={"tenant": "all", "depth": 2}
+    )
+    given = {"search_kwargs": {"tenant": "one", "k": 3}}
+    found = retriever.invoke(debate.question, **given)
+    assert len(found) == 3
+    assert await retriever.ainvoke(debate.question, **given) == found
+    assert retriever.batch([debate.question], **given) == [found]
+    assert retriever.bind(**given).invoke(debate.question) == found
+    assert [chunk async for chunk in retriever.astream(debate.question, **given)] == [found]
+    assert {(call["tenant"], call["depth"]) for call in store.calls} == {("one", 2)}
+    assert len(retriever.invoke(debate.question, search_kwargs={"k": 3}, k=4)) == 4
+    store.calls.clear()
+    assert len(retriever.invoke(debate.question)) == 5
+    assert {call["tenant"] for call in store.calls} == {"all"}
+
+
 def test_k_is_not_handed_to_a_wrapped_retriever_that_returns_what_it_likes(documents, judge):
     seen = []
     source = RunnableLambda(lambda question, **given: seen.append(given) or documents)
