@@ -24,7 +24,7 @@ from benchmarks.berds.expanding import expansions_by
 from benchmarks.berds.figures import draw
 from benchmarks.berds.html_report import verdict_page
 from benchmarks.berds.judges import load_judge, load_llm
-from benchmarks.berds.loading import MINILM, Loader
+from benchmarks.berds.loading import MINILM, Loader, check_retriever
 from benchmarks.berds.questions import (
     HUB,
     Question,
@@ -64,9 +64,8 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
     console = console or wide_console()
     try:
         return exit_status(lambda: _run(options, given, console), console)
-    except (
-        Exception
-    ):  # of a model or factory of the user's: 1 would say that a threshold was missed
+    except Exception:
+        # Of a factory or model of the user's; Python's own status, 1, is that of a threshold.
         traceback.print_exc()
         return 2
 
@@ -90,6 +89,9 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         verdict=validation.verdict,
         pipeline=validation.pipeline,
     )
+    names = list(dict.fromkeys(options.retriever or ["bm25"]))
+    for name in names:
+        check_retriever(name)
     questions, tuning = _questions(options, config)
     with progress(console) as bars:
         ticker = _Ticker(bars)
@@ -102,7 +104,6 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             on_query=lambda: ticker("searching", 1),
         )
         models, identities = _models(options, config, loader, (*questions, *tuning), folder)
-        names = list(dict.fromkeys(options.retriever or ["bm25"]))
         retrievers = [loader.retriever(name) for name in names]
         plan = estimate(questions, tuning, len(retrievers), models, config)
         bars.console.print(

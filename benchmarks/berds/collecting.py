@@ -173,8 +173,8 @@ class Collector:
             raise ConfigError(
                 f"{approach} is not asked in other words: validate one of the pipeline"
             )
-        found = self._searched(ASKED, asks, k)
-        return [[hit.passage for hit in hits] for hits in found]
+        rankings = self._searched(ASKED, asks, k)
+        return [[hit.passage for hit in hits] for hits in rankings]
 
     def _kept_or_found(
         self, identity: str, name: str, question: Question, cuts: Sequence[int]

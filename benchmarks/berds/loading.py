@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,10 +35,39 @@ from perspective_rag import (
 )
 from perspective_rag.ledger import slug
 from perspective_rag.protocols import Embedder
+from perspective_rag.user_retriever import load_object
 
 MINILM = "minilm"
 UAE = "WhereIsAI/UAE-Large-V1"
 NAMES = ("bm25", MINILM, f"bm25+{MINILM}", *ENCODERS, "tart-full", "web", "st:MODEL")
+
+
+def check_retriever(name: str) -> None:
+    """Raises ConfigError for what is no retriever, before a corpus is read for it: an unknown name
+    with the nearest one, a module or factory that is not there, a file that does not exist.
+    """
+    if name.endswith(".jsonl"):
+        if not Path(name).is_file():
+            raise ConfigError(f"{name}: there is no such file of retrieval output")
+        return
+    first, plus, _ = name.partition("+")
+    if plus:
+        check_retriever(first)
+    if first.partition("=")[0] in NAMES or first.startswith("st:"):
+        return
+    if ":" in first:
+        load_object(first)
+        return
+    raise _unknown(name)
+
+
+def _unknown(name: str) -> ConfigError:
+    near = get_close_matches(name.partition("=")[0], NAMES, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return ConfigError(
+        f"unknown retriever {name!r}; {hint}known: {', '.join(NAMES)}, FIRST+EMBEDDER, "
+        "module:factory, or a .jsonl file of retrieval output"
+    )
 
 
 @dataclass
@@ -122,10 +152,7 @@ class Loader:
             own = own_retriever(name, lambda: self.passages.passages)
             own.on_query = self.on_query
             return own
-        raise ConfigError(
-            f"unknown retriever {name!r}; known: {', '.join(NAMES)}, FIRST+EMBEDDER, "
-            "module:factory, or a .jsonl file of retrieval output"
-        )
+        raise _unknown(name)
 
     def _bm25(self) -> Retriever:
         if self.streamed:

@@ -165,7 +165,8 @@ class OutputFile:
     """Retrieval output in the authors' form: JSON lines of ``question`` and ``ctxs``.
 
     A context is ``{"text", "title", "id", "score"}``, the last three optional. A line with
-    ``org_q`` is the output of another query for that question, as in their query expansion. Raises
+    ``org_q`` is the output of another query for that question, as in their query expansion. A line
+    without ``question`` is known by its ``perspectives``, as their evaluation reads it. Raises
     CorpusError with file and line for anything else.
     """
 
@@ -183,13 +184,14 @@ class OutputFile:
 
     def rankings(self, asks: Sequence[Ask], k: int) -> list[list[Hit]]:
         """What the file holds for each query; raises CapabilityError for one it does not hold."""
-        absent = [ask.text for ask in asks if normalised_text(ask.text) not in self._found]
+        known = [self._of(ask) for ask in asks]
+        absent = [ask.text for ask, hits in zip(asks, known, strict=True) if hits is None]
         if absent:
             raise CapabilityError(
                 f"{self._path} has no output for {len(absent)} of {len(asks)} queries, the first "
                 f"is {absent[0]!r}: retrieve for it, or leave out the approaches that ask it"
             )
-        return [self._found[normalised_text(ask.text)][:k] for ask in asks]
+        return [hits[:k] for hits in known if hits is not None]
 
     def store(self, question: Question) -> tuple[Store, Embedder | None]:
         """Raises CapabilityError: a file answers no new queries."""
@@ -198,11 +200,26 @@ class OutputFile:
     def _read(self, line: str, place: str) -> None:
         try:
             row: Mapping[str, Any] = json.loads(line)
-            question, contexts = row["question"], row["ctxs"]
+            contexts = row["ctxs"]
+            named = "question" in row
+            key = normalised_text(str(row["question"])) if named else _sides(row["perspectives"])
             hits = [_hit(context, rank, len(contexts)) for rank, context in enumerate(contexts)]
         except (ValueError, KeyError, TypeError) as error:
-            raise CorpusError(f"{place} is no line of question and ctxs: {error!r}") from error
-        self._found[normalised_text(str(question))] = hits
+            raise CorpusError(
+                f"{place} is no line of question (or perspectives) and ctxs: {error!r}"
+            ) from error
+        self._found[key] = hits
+
+    def _of(self, ask: Ask) -> list[Hit] | None:
+        found = self._found.get(normalised_text(ask.text))
+        if found is None and ask.text == ask.question.text:
+            found = self._found.get(_sides(ask.question.perspectives))
+        return found
+
+
+def _sides(perspectives: Sequence[str]) -> str:
+    """A key for a question by its perspectives; no question has a line break in it."""
+    return "\n".join(sorted(normalised_text(each) for each in perspectives))
 
 
 def _hit(context: Mapping[str, Any], rank: int, count: int) -> Hit:

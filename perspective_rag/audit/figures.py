@@ -14,6 +14,10 @@ from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.reporting.bootstrap import interval
 
 OUTCOMES = ("both", "support", "oppose", "neither")
+TELLING = 6
+"""Questions from which on a side is said to be favoured: five that all lean to one side do so by
+chance once in 16 times (sign test, p = 2 / 2^5), six once in 32."""
+
 WORDINGS = (NEUTRAL, "support", "oppose")
 
 Row = Mapping[str, Any]
@@ -145,7 +149,7 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
             for name in ("support", "oppose", "both", "neither")
         },
         "lean": lean,
-        "favours": _favours(lean),
+        "favours": _favours(lean, len(two)),
         "leans": {
             wording: _interval([row["wordings"][wording]["lean"] for row in two], seed)
             for wording in WORDINGS
@@ -177,8 +181,10 @@ def _interval(values: Sequence[float], seed: int) -> dict[str, float] | None:
     return interval(values, seed=seed, resamples=2_000).to_dict() if values else None
 
 
-def _favours(lean: Mapping[str, float] | None) -> str | None:
-    """The side that the interval of the mean lean lies on; None where it holds zero."""
-    if lean is None or lean["low"] <= 0 <= lean["high"]:
+def _favours(lean: Mapping[str, float] | None, questions: int) -> str | None:
+    """The side that the interval of the mean lean lies on; None where it holds zero, and for fewer
+    questions than ``TELLING``.
+    """
+    if lean is None or questions < TELLING or lean["low"] <= 0 <= lean["high"]:
         return None
     return "support" if lean["mean"] > 0 else "oppose"

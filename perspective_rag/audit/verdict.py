@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from perspective_rag.audit.figures import TELLING
 from perspective_rag.checks import between
 
 Figures = Mapping[str, Any]
@@ -69,7 +70,9 @@ def sentences(figures: Figures) -> list[str]:
         )
         counts = total["passages"]
         favoured = {"support": "the supporting side", "oppose": "the opposing side"}
-        towards = favoured.get(total["favours"] or "", "neither side beyond chance")
+        few = f"a side cannot be told from fewer than {TELLING} questions"
+        none = few if two < TELLING else "neither side beyond chance"
+        towards = favoured.get(total["favours"] or "", none)
         result.append(
             f"Favours {towards}: {counts['support']} passages support, {counts['oppose']} oppose "
             f"(lean {number(total['lean'])})."

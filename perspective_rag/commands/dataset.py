@@ -50,6 +50,8 @@ def _run(options: argparse.Namespace) -> None:
     screen = console()
     if options.out.suffix != ".jsonl":
         raise ConfigError(f"--out names the data set, a .jsonl file; got {options.out}")
+    if options.limit is not None and options.limit < 1:
+        raise ConfigError(f"--limit must be a whole number, at least 1; got {options.limit}")
     sources = read_sources(options.sources)[: options.limit]
     review = options.out.with_suffix(".review.md")
     llm = language_model(options)

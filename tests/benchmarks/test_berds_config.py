@@ -309,6 +309,24 @@ def test_pairs_the_scorer_could_not_judge_miss_the_limit_and_mark_the_page(confi
     assert run(config(), judge, "--strict")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("retriever", "says"),
+    [
+        ("bm52", "unknown retriever 'bm52'; did you mean 'bm25'"),
+        ("contreiver", "did you mean 'contriever'"),
+        ("bm52+minilm", "did you mean 'bm25'"),
+        ("test_berds_config:one_side", "has no 'one_side'"),
+        ("nowhere:make", "the module cannot be imported"),
+        ("none.jsonl", "no such file of retrieval output"),
+    ],
+)
+def test_a_wrong_retriever_is_said_before_anything_is_read(config, retriever, says):
+    status, screen = run(config(), f"--retriever={retriever}", "--corpus=nowhere")
+    assert status == 2
+    assert says in screen
+    assert "nowhere does not exist" not in screen
+
+
 def test_a_missed_threshold_is_status_1_and_said(config, tmp_path):
     status, screen = run(config(max_lean=0.0, max_judged_pairs=1))
     assert status == 1

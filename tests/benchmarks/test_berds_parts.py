@@ -289,6 +289,23 @@ def test_every_question_has_its_own_store_made_once():
     assert made == ["s/1", "s/2"]
 
 
+def test_output_without_questions_is_known_by_its_perspectives(tmp_path):
+    """As the authors' evaluation reads it: perspectives and contexts alone."""
+    row = {
+        "perspectives": ["Zoos help.", "Zoos  harm."],
+        "ctxs": [{"text": "one"}, {"text": "two"}],
+    }
+    retriever = OutputFile(write(tmp_path / "out.jsonl", [row]))
+    question = Question("s/z", "s", "Should zoos close?", ("Zoos harm.", "Zoos help."))
+    (hits,) = retriever.rankings([Ask("Should zoos close?", question)], 5)
+    assert [hit.passage.text for hit in hits] == ["one", "two"]
+    with pytest.raises(CapabilityError, match="no output for 1 of 1 queries"):
+        retriever.rankings([Ask("Zoos harm.", question)], 5)
+    other = Question("s/y", "s", "Should zoos close?", ("Zoos harm.",))
+    with pytest.raises(CapabilityError):
+        retriever.rankings([Ask("Should zoos close?", other)], 5)
+
+
 def test_retrieval_output_in_the_authors_form(tmp_path):
     path = write(
         tmp_path / "out.jsonl",

@@ -152,7 +152,7 @@ def test_a_one_sided_retriever_of_ones_own_misses_the_limit(tmp_path, capsys, ow
     arguments = [questions, "--retriever=test_cli:only_pro", "--judge=test_cli:judge"]
     status, document = audit(tmp_path, *arguments, "--max-one-sided=0.5", "--max-lean=0.5")
     assert status == 1
-    assert document["total"]["favours"] == "support"
+    assert document["total"]["lean"]["mean"] == 1.0
     assert document["total"]["passages"] == {"support": 10, "oppose": 0, "both": 0, "neither": 0}
     assert len(document["missed"]) == 2
     assert "missed: one-sided questions: 1.000, at most 0.5" in capsys.readouterr().out
@@ -349,6 +349,8 @@ def test_a_server_that_is_not_there_leaves_a_review_that_says_so(tmp_path, capsy
     sources = tmp_path / "sources.jsonl"
     sources.write_text(json.dumps({"question": ZOOS}))
     command = ["build-dataset", str(sources), f"--out={tmp_path / 'mine.jsonl'}", "--llm=tiny"]
+    assert main([*command, "--base-url=http://127.0.0.1:9/v1", "--limit=-1"]) == 2
+    assert "--limit must be a whole number, at least 1; got -1" in capsys.readouterr().err
     assert main([*command, "--base-url=http://127.0.0.1:9/v1"]) == 2
     assert "no question was made" in capsys.readouterr().err
     assert "1 failed" in (tmp_path / "mine.review.md").read_text()

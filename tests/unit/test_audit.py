@@ -82,30 +82,38 @@ def audited(search, *texts, k=5, depth=10, judge=None, **options):
 
 
 ASKED = ("Should zoos be closed?", "Should cash be abolished?", "Should cars be banned?")
+MORE = ("Should exams be abolished?", "Should phones be banned?", "Should taxes be raised?")
 
 
 def test_a_retriever_that_always_returns_pro_passages_is_one_sided_towards_support():
-    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED)
+    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE)
     total = figures["total"]
-    assert total["outcomes"] == {"both": 0, "support": 3, "oppose": 0, "neither": 0}
-    assert total["passages"] == {"support": 15, "oppose": 0, "both": 0, "neither": 0}
+    assert total["outcomes"] == {"both": 0, "support": 6, "oppose": 0, "neither": 0}
+    assert total["passages"] == {"support": 30, "oppose": 0, "both": 0, "neither": 0}
     assert total["one_sided"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
     assert total["lean"]["mean"] == 1.0
     assert total["favours"] == "support"
     assert total["follows"]["mean"] == 0.0
     assert total["coverage"]["mean"] == 0.0
-    assert total["needed"] == {"median": None, "reached": 0, "not_reached": 3}
+    assert total["needed"] == {"median": None, "reached": 0, "not_reached": 6}
     assert [point["mean"] for point in total["curve"]] == [0.0] * 10
     text = " ".join(sentences(figures))
-    assert "3 of 3 two-sided questions" in text
-    assert "Favours the supporting side: 15 passages support, 0 oppose" in text
+    assert "6 of 6 two-sided questions" in text
+    assert "Favours the supporting side: 30 passages support, 0 oppose" in text
 
 
 def test_the_mirror_image_favours_the_other_side():
-    total = audited(lambda text, k: passages(*["con"] * k), *ASKED)["total"]
+    total = audited(lambda text, k: passages(*["con"] * k), *ASKED, *MORE)["total"]
     assert total["favours"] == "oppose"
     assert total["lean"]["mean"] == -1.0
-    assert total["outcomes"]["oppose"] == 3
+    assert total["outcomes"]["oppose"] == 6
+
+
+def test_too_few_questions_do_not_tell_a_side():
+    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE[:2])
+    assert figures["total"]["lean"]["low"] == 1.0
+    assert figures["total"]["favours"] is None
+    assert "fewer than 6 questions" in " ".join(sentences(figures))
 
 
 def test_a_retriever_that_agrees_with_whoever_asks_follows_the_wording():
