@@ -21,9 +21,12 @@ def arguments_of(source: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
     Of a VectorStoreRetriever the store is wrapped, with its search arguments, tags and metadata.
     """
+    if not isinstance(source, VectorStoreRetriever):
+        return {"retriever": source, **given}
     # A subclass may do more than search, and a score threshold is the store's to apply.
     if type(source) is not VectorStoreRetriever or source.search_type not in _OPTIONS_OF:
-        return {"retriever": source, **given}
+        kept = {"k": source.search_kwargs["k"]} if "k" in source.search_kwargs else {}
+        return {"retriever": source, "options": kept, **given}
     search = {**source.search_kwargs, **given.get("search_kwargs", {})}
     names = [name for name in _OPTIONS_OF[source.search_type] if name in search]
     kept = {**_DEFAULTS_OF[source.search_type], **{name: search.pop(name) for name in names}}

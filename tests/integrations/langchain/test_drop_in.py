@@ -29,6 +29,21 @@ def test_k_among_the_search_arguments_is_the_number_of_documents(store, judge, d
         PerspectiveRetriever(**{**given, "search_kwargs": {"k": 0}})
 
 
+def test_k_of_a_retriever_that_stays_whole_is_kept_too(store, judge, debate):
+    class Mine(VectorStoreRetriever):
+        pass
+
+    plain = Mine(vectorstore=store, search_kwargs={"k": 2})
+    assert len(PerspectiveRetriever.wrap(plain, judge=judge).invoke(debate.question)) == 2
+    assert len(PerspectiveRetriever.wrap(plain, judge=judge, k=3).invoke(debate.question)) == 3
+    given = {"options": {"k": 4}}
+    assert len(PerspectiveRetriever.wrap(plain, judge=judge, **given).invoke(debate.question)) == 4
+    sharp = store.as_retriever(
+        search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.1, "k": 2}
+    )
+    assert PerspectiveRetriever.wrap(sharp, judge=judge).k == 2
+
+
 def test_search_arguments_that_are_changed_later_are_obeyed(store, judge, debate):
     retriever = PerspectiveRetriever.wrap(store.as_retriever(search_kwargs={"k": 2}), judge=judge)
     assert len(retriever.invoke(debate.question)) == 2
