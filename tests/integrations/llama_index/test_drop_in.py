@@ -20,7 +20,7 @@ from llama_index.retrievers.perspective_rag import (
     PerspectivePostprocessor,
     PerspectiveRetriever,
 )
-from perspective_rag import CapabilityError, ConfigError, CrossEncoderJudge
+from perspective_rag import CapabilityError, ConfigError, CrossEncoderJudge, PipelineOptions
 
 EVEN = MetadataFilters(filters=[ExactMatchFilter(key="shelf", value="even")])
 ONLY_B = MetadataFilters(filters=[ExactMatchFilter(key="title", value="B")])
@@ -103,6 +103,23 @@ def test_r24_options_that_cannot_work_are_refused_at_once(zoo):
         by_words.with_options(perspektives=["yes"])
     with pytest.raises(ConfigError, match="not empty"):
         by_words.with_options(perspectives=[""])
+
+
+def test_the_number_of_nodes_of_a_wrapped_retriever_stays(zoo):
+    index = zoo.index()
+    fusion = QueryFusionRetriever(
+        [index.as_retriever(similarity_top_k=6)], llm=MockLLM(), num_queries=1, similarity_top_k=4
+    )
+
+    def found(source, **given):
+        return len(PerspectiveRetriever(source, judge=None, **given).retrieve(zoo.question))
+
+    assert found(index.as_retriever(similarity_top_k=3)) == 3
+    assert found(fusion) == 4
+    assert found(index.as_retriever(similarity_top_k=3), k=1) == 1
+    assert found(index.as_retriever(similarity_top_k=3), similarity_top_k=6) == 6
+    assert found(index.as_retriever(similarity_top_k=3), options=PipelineOptions(k=2)) == 2
+    assert found(index.as_retriever()) == found(index) == 5, "LlamaIndex's default is nobody's wish"
 
 
 # Nodes that were found more than once

@@ -9,6 +9,7 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.constants import DEFAULT_SIMILARITY_TOP_K
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
@@ -62,7 +63,8 @@ class PerspectiveRetriever(BaseRetriever):
     ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also
     ``similarity_top_k``), ``fetch_k``, ``relevance_weight`` (1.0 = relevance alone; also
     ``mmr_threshold``), ``projection``, ``coverage`` and so on. ``with_options`` changes them for
-    one request.
+    one request. A ``similarity_top_k`` that a given retriever was set to, other than LlamaIndex's
+    default, is ``k`` where nothing else says it.
 
     Nodes are copies. A node's score is higher-is-better, and ``node.metadata["perspective_rag"]``
     holds "scores", "support", "supports" and "found_by", left out of what models are shown.
@@ -88,7 +90,7 @@ class PerspectiveRetriever(BaseRetriever):
         options: PipelineOptions | None = None,
         **changes: Any,
     ) -> None:
-        self.options = options_of(options, changes, parameters=_PARAMETERS)
+        self.options = options_of(options or _as_set(source), changes, parameters=_PARAMETERS)
         self._store = LlamaIndexStore(
             source, filters=filters, takes_vector=takes_vector, adapter=adapter
         )
@@ -177,3 +179,9 @@ class PerspectiveRetriever(BaseRetriever):
             gate=self._gate,
             options=self.options,
         )
+
+
+def _as_set(source: Any) -> PipelineOptions:
+    """Options with the number of nodes that a retriever was set to return."""
+    given: Any = getattr(source, "similarity_top_k", DEFAULT_SIMILARITY_TOP_K)
+    return PipelineOptions() if given == DEFAULT_SIMILARITY_TOP_K else PipelineOptions(k=given)
