@@ -70,33 +70,49 @@ class LangChainStore:
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """The k nearest documents, best first."""
         values, wanted = self._call(vector, k, filter)
-
-        def find() -> list[Document]:
-            if self._by_vector and values is not None:
-                with self._by_text_instead():
-                    return self.adapter.by_vector(self.vectorstore, values, **wanted)
-            with self._steering(values):
-                return list(self.vectorstore.similarity_search(text, **wanted))
-
-        return self._hits(traced_search(type(self.vectorstore).__name__, text, find), vector)
+        name = type(self.vectorstore).__name__
+        found = traced_search(name, text, lambda: self._found(text, values, wanted))
+        return self._hits(found, vector)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
         """The same, without blocking the event loop."""
-        if not self._awaits:
-            return await in_thread(self.search, text, vector, k=k, filter=filter)
         values, wanted = self._call(vector, k, filter)
+        hits: list[Hit] = []
+
+        def in_this_thread() -> list[Document]:
+            found = self._found(text, values, wanted)
+            hits.extend(self._hits(found, vector))
+            return found
 
         async def find() -> list[Document]:
-            if self._by_vector and values is not None:
-                with self._by_text_instead():
-                    return await self.adapter.aby_vector(self.vectorstore, values, **wanted)
-            with self._steering(values):
-                return list(await self.vectorstore.asimilarity_search(text, **wanted))
+            if not self._awaits:
+                return await in_thread(in_this_thread)
+            found = await self._afound(text, values, wanted)
+            hits.extend(self._hits(found, vector))
+            return found
 
-        found = await atraced_search(type(self.vectorstore).__name__, text, find)
-        return self._hits(found, vector)
+        await atraced_search(type(self.vectorstore).__name__, text, find)
+        return hits
+
+    def _found(
+        self, text: str, values: list[float] | None, wanted: dict[str, Any]
+    ) -> list[Document]:
+        if self._by_vector and values is not None:
+            with self._by_text_instead():
+                return self.adapter.by_vector(self.vectorstore, values, **wanted)
+        with self._steering(values):
+            return list(self.vectorstore.similarity_search(text, **wanted))
+
+    async def _afound(
+        self, text: str, values: list[float] | None, wanted: dict[str, Any]
+    ) -> list[Document]:
+        if self._by_vector and values is not None:
+            with self._by_text_instead():
+                return await self.adapter.aby_vector(self.vectorstore, values, **wanted)
+        with self._steering(values):
+            return list(await self.vectorstore.asimilarity_search(text, **wanted))
 
     def _call(
         self, vector: Vector | None, k: int, filter: Any

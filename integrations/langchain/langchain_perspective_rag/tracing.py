@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from perspective_rag import Passage, Perspective
 from perspective_rag.flow import Call, Flow, Step
 from perspective_rag.protocols import Judge
+from perspective_rag.threads import in_thread
 from perspective_rag.types import Matrix
 
 # A context variable reaches the worker threads and tasks in which a request makes its calls,
@@ -61,7 +62,7 @@ async def atraced_search(
     run = await manager.on_retriever_start(None, text, name=name)
     try:
         documents = await search()
-    except Exception as error:
+    except BaseException as error:  # a search that is given up has ended too
         await run.on_retriever_error(error)
         raise
     await run.on_retriever_end(documents)
@@ -109,7 +110,11 @@ class TracedJudge:
     def _traced(self, step: Step, inputs: dict[str, Any]) -> Step:
         if not isinstance(step, Call) or step.afunction is not None:
             return step
-        return replace(step, function=partial(_judged, self.name, inputs, step.function))
+        return replace(
+            step,
+            function=partial(_judged, self.name, inputs, step.function),
+            afunction=partial(_ajudged, self.name, inputs, step.function),
+        )
 
 
 def _judged(
@@ -124,4 +129,21 @@ def _judged(
         run.on_chain_error(error)
         raise
     run.on_chain_end({"output": support})
+    return support
+
+
+async def _ajudged(
+    name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    # The judge works in a thread; its run is reported in the caller's event loop, to which
+    # handlers may be bound.
+    config = ensure_config(child_config("judge"))
+    manager = AsyncCallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
+    run = await manager.on_chain_start(None, inputs, name=name)
+    try:
+        support = await in_thread(function, *args, **kwargs)
+    except BaseException as error:
+        await run.on_chain_error(error)
+        raise
+    await run.on_chain_end({"output": support})
     return support

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections import Counter
 
 import pytest
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
@@ -15,6 +18,7 @@ from langchain_perspective_rag import (
     SteerableEmbeddings,
 )
 from perspective_rag import CapabilityError, ConfigError, RetrievalError
+from perspective_rag.testing import TableJudge
 
 # search_kwargs, as VectorStoreRetriever has them
 
@@ -133,6 +137,64 @@ def test_the_embedding_model_behind_a_proxy_is_named(embeddings, judge):
     params = PerspectiveRetriever.wrap(store, judge=judge)._get_ls_params()
     assert params["ls_embedding_provider"] == "WordEmbeddings"
     assert params["ls_vector_store_provider"] == "InMemoryVectorStore"
+
+
+# Handlers that live in an event loop: a socket to the browser, a queue
+
+
+class InLoop(AsyncCallbackHandler):
+    """Notes for each event in which event loop it was told of it."""
+
+    def __init__(self):
+        self.seen = []
+
+    def _note(self, event):
+        async def note(*args, **kwargs):
+            self.seen.append((event, asyncio.get_running_loop()))
+
+        return note
+
+    def __getattribute__(self, name):
+        return self._note(name) if name.startswith("on_") else super().__getattribute__(name)
+
+
+class FailingJudge(TableJudge):
+    def _look_up(self, perspectives, passages):
+        raise RuntimeError("no judge today")
+
+
+async def test_r14_async_handlers_are_called_in_the_caller_s_event_loop(
+    documents, embeddings, judge, debate
+):
+    known = InMemoryVectorStore(embeddings)
+    for store in (known, debate.NetworkStore(embeddings), debate.AsyncStore(embeddings)):
+        store.add_documents(documents)
+        handler = InLoop()
+        retriever = PerspectiveRetriever.wrap(store, judge=judge, guard_searches=0)
+        await retriever.ainvoke(debate.question, config={"callbacks": [handler]})
+        assert {loop for _, loop in handler.seen} == {asyncio.get_running_loop()}
+        told = Counter(event for event, _ in handler.seen)
+        assert told["on_retriever_start"] == told["on_retriever_end"] == 4
+        assert told["on_chain_start"] == told["on_chain_end"] >= 1
+    handler = InLoop()
+    retriever = PerspectiveRetriever.wrap(known, judge=FailingJudge(), guard_searches=0)
+    await retriever.ainvoke(debate.question, config={"callbacks": [handler]})
+    assert {loop for _, loop in handler.seen} == {asyncio.get_running_loop()}
+    told = Counter(event for event, _ in handler.seen)
+    assert told["on_chain_error"] == told["on_chain_start"] >= 1
+
+
+async def test_r14_a_search_that_is_given_up_ends_in_the_trace(documents, embeddings, debate):
+    asked = threading.Event()
+    store = debate.NetworkStore(embeddings, pause=lambda: asked.wait(5))
+    store.add_documents(documents)
+    handler = InLoop()
+    retriever = PerspectiveRetriever.wrap(store, judge=None, max_queries=1, timeout=0.05)
+    with pytest.raises(RetrievalError, match="within"):
+        await retriever.ainvoke(debate.question, config={"callbacks": [handler]})
+    asked.set()
+    told = Counter(event for event, _ in handler.seen)
+    assert told["on_retriever_start"] == told["on_retriever_error"] == 2
 
 
 # What does not work is said, what does not matter does not fail
