@@ -21,6 +21,7 @@ from llama_index.retrievers.perspective_rag import (
     PerspectiveRetriever,
 )
 from perspective_rag import CapabilityError, ConfigError, CrossEncoderJudge, PipelineOptions
+from perspective_rag.testing import TableJudge
 
 EVEN = MetadataFilters(filters=[ExactMatchFilter(key="shelf", value="even")])
 ONLY_B = MetadataFilters(filters=[ExactMatchFilter(key="title", value="B")])
@@ -193,6 +194,15 @@ def test_the_default_judge_is_the_packages_own_and_made_once(zoo):
     assert PerspectiveRetriever(zoo.index()).pipeline.judge is judge
     assert PerspectivePostprocessor()._pipeline(QueryBundle("")).judge is judge
     assert CrossEncoderJudge()._classifier is None, "to name it costs nothing"
+
+
+def test_a_node_says_in_words_which_sides_it_supports(zoo):
+    sides = ["Zoos are cruel.", "Breeding saves species."]
+    judge = TableJudge({("a", "p1"): 0.9, ("e", "p2"): 0.8}, default=0.1)
+    retriever = PerspectiveRetriever(zoo.index(), judge=judge, k=6, perspectives=sides)
+    nodes = {item.node.node_id: item.node for item in retriever.retrieve(zoo.question)}
+    told = {name: node.metadata[METADATA_KEY]["perspectives"] for name, node in nodes.items()}
+    assert told == {"a": sides[:1], "e": sides[1:], "b": [], "c": [], "d": [], "f": []}
 
 
 def test_models_are_shown_what_they_were_shown_before(zoo):

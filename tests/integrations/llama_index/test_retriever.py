@@ -133,7 +133,7 @@ def test_metadata_says_how_a_node_was_found_and_models_are_not_shown_it(zoo):
     before = {node.node_id: node for node in index.docstore.docs.values()}
     for item in PerspectiveRetriever(index, judge=zoo.judge(), k=3).retrieve(zoo.question):
         report = item.node.metadata[METADATA_KEY]
-        assert set(report) == {"scores", "support", "supports", "found_by"}
+        assert set(report) == {"scores", "support", "supports", "perspectives", "found_by"}
         assert all(isinstance(value, float) for value in report["scores"].values())
         original = before[item.node.node_id]
         for mode in (MetadataMode.LLM, MetadataMode.EMBED, MetadataMode.NONE):

@@ -67,7 +67,8 @@ class PerspectiveRetriever(BaseRetriever):
     default, is ``k`` where nothing else says it.
 
     Nodes are copies. A node's score is higher-is-better, and ``node.metadata["perspective_rag"]``
-    holds "scores", "support", "supports" and "found_by", left out of what models are shown.
+    holds "scores" of every stage, "support" (perspective id to probability), "supports" (ids),
+    "perspectives" (their texts) and "found_by" (queries), left out of what models are shown.
     """
 
     def __init__(

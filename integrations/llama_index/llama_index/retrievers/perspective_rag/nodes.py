@@ -48,10 +48,13 @@ def _annotated(candidate: Candidate, result: RetrievalResult) -> BaseNode:
     node: BaseNode = candidate.passage.source
     threshold = result.coverage.threshold if result.coverage else float("inf")
     support = dict(candidate.support)
+    supports = [name for name, value in support.items() if value >= threshold]
+    texts = {perspective.id: perspective.text for perspective in result.perspectives}
     report = {
         "scores": dict(candidate.scores),
         "support": support,
-        "supports": [name for name, value in support.items() if value >= threshold],
+        "supports": supports,
+        "perspectives": [texts[name] for name in supports],
         "found_by": list(candidate.found_by),
     }
     return node.model_copy(
