@@ -65,8 +65,10 @@ def embedder_of(embeddings: AnyEmbeddings | None) -> Embedder | None:
 
 def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor | None:
     """The given extractor, else one that asks ``llm`` and falls back on rules, else None."""
-    if extractor is not None or llm is None:
+    if llm is None:
         return extractor
+    if extractor is not None:
+        raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
     model = LangChainLLM(llm) if isinstance(llm, Runnable) else llm
     return LLMExtractor(model, fallback=RuleExtractor())
 

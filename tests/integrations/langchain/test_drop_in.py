@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 
@@ -17,7 +18,7 @@ from langchain_perspective_rag import (
     PerspectiveRetriever,
     SteerableEmbeddings,
 )
-from perspective_rag import CapabilityError, ConfigError, RetrievalError
+from perspective_rag import CapabilityError, ConfigError, RetrievalError, RuleExtractor
 from perspective_rag.testing import TableJudge
 
 # search_kwargs, as VectorStoreRetriever has them
@@ -221,6 +222,14 @@ async def test_r10_a_search_by_vector_that_is_there_and_does_not_work(
         _ = await retriever.ainvoke("Why?") if awaited else retriever.invoke("Why?")
     by_text = PerspectiveRetriever(retriever=store.as_retriever(), judge=judge)
     assert len(by_text.invoke(debate.question)) == 5
+
+
+def test_a_model_and_an_extractor_together_are_refused(store, judge):
+    both = {"llm": FakeListChatModel(responses=["unused"]), "extractor": RuleExtractor()}
+    with pytest.raises(ConfigError, match="llm= and extractor="):
+        PerspectiveRetriever.wrap(store, judge=judge, **both)
+    with pytest.raises(ConfigError, match="llm= and extractor="):
+        PerspectiveCompressor(judge=judge, **both)
 
 
 def test_the_warning_about_a_source_of_texts_says_what_to_do(store, documents, embeddings, debate):
