@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,11 +39,19 @@ class NoExpansion:
 
 def unique_queries(question: str, queries: Sequence[Query], *, limit: int) -> list[Query]:
     """The question and then the queries, without repeats (case and punctuation aside), ``limit`` at
-    most.
+    most: where these are too few, every perspective has a query before one has a second.
     """
     kept: dict[str, Query] = {}
     for query in (Query(question), *queries):
         words = "".join(c if c.isalnum() else " " for c in query.text.casefold()).split()
         if words or not kept:
             kept.setdefault(" ".join(words), query)
-    return list(kept.values())[:limit]
+    found = list(kept.values())
+    if len(found) <= limit:
+        return found
+    earlier: Counter[str | None] = Counter()
+    turns = []
+    for query in found:
+        turns.append(earlier[query.perspective])
+        earlier[query.perspective] += 1
+    return [found[i] for i in sorted(range(len(found)), key=lambda i: turns[i])][:limit]

@@ -45,6 +45,14 @@ def test_repeats_are_dropped_before_the_limit_counts():
     assert [q.text for q in kept] == ["Zoos should close", "B", "C"]
 
 
+def test_every_perspective_has_a_query_before_one_has_a_second():
+    written = [Query(f"{side} {n}", side) for side in ("a", "b", "c") for n in range(3)]
+    kept = unique_queries("q", written, limit=5)
+    assert [each.text for each in kept] == ["q", "a 0", "b 0", "c 0", "a 1"]
+    whole = unique_queries("q", written, limit=10)
+    assert [each.text for each in whole] == ["q", *(each.text for each in written)]
+
+
 @given(st.text(min_size=1), st.lists(st.text()), st.integers(1, 9))
 def test_the_question_is_always_first_and_the_limit_is_kept(question, texts, limit):
     kept = unique_queries(question, [Query(t) for t in texts], limit=limit)
