@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -89,12 +90,13 @@ def _found_unjudged(
     support = support_matrix(chosen, perspectives)
     waiting: dict[int, Candidate] = {}
     for column in uncovered(support, range(len(chosen)), request.threshold):
-        wordings = {
-            q.text for q in request.recorder.queries if q.perspective == perspectives[column].id
-        }
+        own = perspectives[column].id
+        wordings = {q.text for q in request.recorder.queries if q.perspective == own}
         found = [
             i for i, c in enumerate(pool) if not c.support and not wordings.isdisjoint(c.found_by)
         ]
+        # In its own query's order: that of the question has buried what supports it.
+        found.sort(key=lambda i: -pool[i].scores.get(f"search:{own}", -math.inf))
         waiting |= {i: pool[i] for i in found[:BATCH]}
     if not waiting:
         return pool, chosen

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perspective_rag.backends.bm25_index import BM25Store
-from perspective_rag.backends.callables import CallableStore
+from perspective_rag.backends.callables import CallableEmbedder, CallableStore
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
@@ -433,6 +433,37 @@ def test_a_stated_share_of_the_places_goes_to_a_perspective():
     assert of(con=0.1) >= 1
     assert of(con=0.7) >= 7
     assert of(pro=0.7) <= 3
+
+
+def test_a_buried_side_is_judged_in_the_order_of_its_own_query():
+    """Nearest to the question are twenty passages of one side, then twenty of none that its own
+    query only happened to find, then the other side.
+    """
+    near = {"apples": (1.0, 0.0), "figs": (0.8, 0.6), "pears": (0.1, 0.99)}
+    texts = [f"{topic} matter most, says {i}" for topic in near for i in range(20)]
+
+    def embedded(given):
+        return np.array([near[text.removeprefix("Do ").split()[0]] for text in given])
+
+    def search(text, k):
+        return [
+            Hit(Passage(each, each), float(score))
+            for each, score in zip(texts, embedded(texts) @ embedded([text])[0], strict=True)
+        ]
+
+    judge = TableJudge(
+        {(text, "a"): 0.9 for text in texts[:20]} | {(text, "b"): 0.9 for text in texts[40:]}
+    )
+    asked = PerspectivePipeline(
+        CallableStore(search),
+        embedder=CallableEmbedder(embedded),
+        judge=judge,
+        fetch_k=60,
+        judge_k=20,
+    )
+    sides = [Perspective("a", "apples matter most"), Perspective("b", "pears matter most")]
+    result = asked.retrieve("Do apples matter most?", perspectives=sides)
+    assert result.coverage.complete
 
 
 def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched_again():
