@@ -58,7 +58,7 @@ class PipelineOptions:
     projection: str = "none"
     rerank: str = "none"
     fusion: str = "rrf"
-    max_queries: int = 8
+    max_queries: int = 12
     judge_k: int = 25
     coverage: str = "annotate"
     coverage_weight: float = 0.8
