@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -205,6 +205,12 @@ DEFAULT_MODEL = Path(__file__).parent / "default"
 
 def _statement(perspective: Perspective) -> str:
     return perspective.claim if perspective.claim and perspective.stance else perspective.text
+
+
+@cache
+def packaged_judge() -> CrossEncoderJudge:
+    """The judge that comes with the package; who asks for it shares one, loaded once."""
+    return CrossEncoderJudge()
 
 
 def _load(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
@@ -14,21 +12,19 @@ from langchain_core.vectorstores import VectorStore
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
 from perspective_rag import (
     ConfigError,
-    CrossEncoderJudge,
     LLMExtractor,
     PerspectivePipeline,
     PipelineOptions,
     RuleExtractor,
 )
 from perspective_rag.errors import unknown_name
+from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.options import ALIASES, OPTION_NAMES
 from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
 
 AnyEmbeddings = Embeddings | Embedder
 AnyLLM = Runnable[Any, Any] | LLM
 AnyJudge = Judge | Literal["default"]
-
-_LOCK = threading.Lock()
 
 
 def check_names(given: Iterable[str], own: Collection[str]) -> None:
@@ -75,18 +71,7 @@ def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor |
 
 def judge_of(judge: AnyJudge | None) -> Judge | None:
     """The given judge, or for "default" the one that comes with perspective_rag."""
-    return _default_judge() if isinstance(judge, str) else judge
-
-
-def _default_judge() -> Judge:
-    # One for the whole process: every configured copy of a retriever shares the loaded model.
-    with _LOCK:
-        return _cross_encoder()
-
-
-@cache
-def _cross_encoder() -> Judge:
-    return CrossEncoderJudge()
+    return packaged_judge() if isinstance(judge, str) else judge
 
 
 def text_only(source: Any, pipeline: PerspectivePipeline) -> str:

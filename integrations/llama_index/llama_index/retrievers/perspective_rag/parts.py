@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, Literal
 
 from llama_index.core.base.llms.base import BaseLLM
@@ -13,12 +11,11 @@ from llama_index.core.schema import QueryBundle
 from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
 from perspective_rag.errors import ConfigError, unknown_name
 from perspective_rag.extract.rules import RuleExtractor
+from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.options import ALIASES, OPTION_NAMES, PipelineOptions
 from perspective_rag.protocols import LLM, Extractor, Judge
 
 JudgeChoice = Judge | Literal["default"] | None
-
-_LOCK = threading.Lock()
 
 
 def check_judge(choice: JudgeChoice) -> JudgeChoice:
@@ -30,20 +27,7 @@ def check_judge(choice: JudgeChoice) -> JudgeChoice:
 
 def judge_of(choice: JudgeChoice) -> Judge | None:
     """A judge: "default" is the one that comes with perspective_rag."""
-    return _default_judge() if isinstance(choice, str) else choice
-
-
-def _default_judge() -> Judge:
-    # One for the whole process: all retrievers and postprocessors share the loaded model.
-    with _LOCK:
-        return _cross_encoder()
-
-
-@cache
-def _cross_encoder() -> Judge:
-    from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-
-    return CrossEncoderJudge()
+    return packaged_judge() if isinstance(choice, str) else choice
 
 
 def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extractor | None:
