@@ -66,7 +66,7 @@ def judge_many(
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         hold(file, path)
-        done = _resumed(file, path, stream, revision)
+        done = resumed(file, path, (_key(revision, *pair) for pair in stream))
         judged = failed = 0
         while batch := list(islice(stream, size)):
             book = Recorder(strict=strict)
@@ -115,15 +115,18 @@ def _key(revision: str, passage: Passage, perspective: Perspective) -> str:
     )
 
 
-def _resumed(file: IO[bytes], path: Path, stream: Iterator[Pair], revision: str) -> int:
-    """How many pairs of the stream the file holds; cuts off a torn last line."""
+def resumed(file: IO[bytes], path: Path, keys: Iterator[str]) -> int:
+    """How many lines the file holds, whose ``key``s are the first of ``keys``; a torn last line is
+    cut off.
+
+    Takes no more of ``keys`` than there are lines. Raises ConfigError for a line with another key.
+    """
     file.seek(0)
     done = end = 0
     for line in iter(file.readline, b""):
         if not line.endswith(b"\n"):
             break
-        pair = next(stream, None)
-        key = None if pair is None else _key(revision, *pair)
+        key = next(keys, None)
         try:
             known = json.loads(line)["key"]
         except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The commands ``perspective-rag judge train`` and ``perspective-rag judge eval``."""
+"""The commands ``perspective-rag judge train``, ``judge eval`` and ``judge label``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perspective_rag.errors import ConfigError, MissingDependency
 
 
 def add_commands(judge: Any) -> None:
-    """Adds ``train`` and ``eval`` to the subparsers of ``judge``."""
+    """Adds ``train``, ``eval`` and ``label`` to the subparsers of ``judge``."""
     train = judge.add_parser(
         "train", help="fine-tune a judge on pairs of document, statement and label"
     )
@@ -61,6 +61,18 @@ def add_commands(judge: Any) -> None:
         "--model", help="a folder or Hugging Face id (default: the package's own judge)"
     )
     evaluate.set_defaults(run=_evaluate)
+
+    label = judge.add_parser(
+        "label", help="a teacher's probabilities for pairs, to train a smaller judge on"
+    )
+    label.add_argument(
+        "data", nargs="+", type=Path, metavar="FILE", help="JSONL (.gz) with document, statement"
+    )
+    label.add_argument(
+        "--model", help="the teacher: a folder or Hugging Face id (default: the package's judge)"
+    )
+    label.add_argument("--out", required=True, type=Path, help="JSONL; call again to resume")
+    label.set_defaults(run=_label)
 
 
 _SETTINGS = (
@@ -174,6 +186,22 @@ def _evaluate(options: argparse.Namespace) -> None:
     from perspective_rag.judge.training.command import DataFile, evaluate_judge
 
     show(evaluate_judge(options.model, [DataFile.parse(text) for text in options.data]))
+
+
+def _label(options: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+    from perspective_rag.judge.training.label import label_pairs
+
+    with Console(stderr=True).status("labelling") as status:
+        done = label_pairs(
+            CrossEncoderJudge(options.model),
+            options.data,
+            options.out,
+            progress=lambda lines: status.update(f"labelled {lines:,} pairs"),
+        )
+    show({"out": str(options.out), "pairs": done})
 
 
 def show(values: Any) -> None:
