@@ -144,9 +144,7 @@ def test_order_and_company_do_not_matter(judge):
     texts = ["Zoos should close now.", "x", "Zoos protect species. " * 30, "", "動物園"]
     together = run(judge.judge([PRO, CON], passages(*texts)))
     backwards = run(judge.judge([CON, PRO], passages(*texts[::-1])))
-    assert np.allclose(
-        together, backwards[::-1, ::-1], atol=0.02
-    )  # int8 scales depend on the batch
+    assert np.allclose(together, backwards[::-1, ::-1], atol=1e-6)
     assert np.all((together >= 0) & (together <= 1))
 
 

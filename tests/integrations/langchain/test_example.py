@@ -40,13 +40,13 @@ def example():
 
 @pytest.fixture
 def truth(example):
-    """A judge that has read the labels of the zoo and the car passages."""
-    sides = {"close": "support", "keep": "oppose", "ban": "support", "allow": "oppose"}
+    """A judge that has read the labels of the zoo passages."""
+    sides = {"close": "support", "keep": "oppose"}
     table = {
         (label["passage"], sides[side]): 1.0
         for label in example.read("labels.jsonl")
         for side in label["supports"]
-        if side in sides
+        if label["question"] == "zoos"
     }
     return TableJudge(table)
 
@@ -83,9 +83,9 @@ def test_plain_search_misses_a_side_and_the_wrapped_chain_shows_it(
     assert plain != wrapped
 
 
-def test_another_question(example, truth, capsys):
+def test_another_question(example, capsys):
     (before, plain), (after, wrapped) = shown(
-        example, capsys, "Would city centres be better without cars?", judge=truth
+        example, capsys, "Would city centres be better without cars?"
     )
     assert set(before) == {"ban"}
     assert set(after) == {"ban", "allow"}
