@@ -18,6 +18,8 @@ from benchmarks.coverage.report import table as coverage_table
 from benchmarks.downstream.report import sections as downstream_sections
 from benchmarks.latency.report import tables as latency_tables
 from benchmarks.latency.report import whole_table
+from benchmarks.load.report import table as load_table
+from benchmarks.overhead.report import table as overhead_table
 from benchmarks.perspective_detection.report import tables as detection_tables
 from benchmarks.pir.report import sections as pir_sections
 
@@ -50,11 +52,23 @@ def perspective_detection(document: Mapping[str, Any]) -> str:
     return "\n".join(table.markdown() for table in detection_tables(document["results"]))
 
 
+def load(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.load``."""
+    return load_table(document["results"]).markdown()
+
+
+def overhead(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.overhead``."""
+    return overhead_table(document["results"]).markdown()
+
+
 SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "coverage": ("coverage", coverage),
     "coverage-summary": ("coverage", coverage_summary),
     "latency": ("latency", latency),
     "latency-summary": ("latency", latency_summary),
+    "load": ("load", load),
+    "overhead": ("overhead", overhead),
     "perspective_detection": ("perspective_detection", perspective_detection),
 }
 """For each section the results it is made of, and how."""

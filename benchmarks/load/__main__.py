@@ -11,18 +11,17 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import publish, run_command
-from benchmarks.core.table import Table
 from benchmarks.load.driver import drive
+from benchmarks.load.report import table
 from benchmarks.load.server import APP, served
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.jsonl import json_lines
@@ -79,30 +78,6 @@ def _run(options: argparse.Namespace, given: list[str], console: Console, *, app
     out = options.out or results.place("load", partial=partial)
     publish(document, out, console, markdown=shown.markdown(), shown=[shown])
     return int(failed > 0)
-
-
-def table(found: Mapping[str, Any]) -> Table:
-    """One row for each step."""
-    shown = Table(
-        f"A served chain under load, users asking without a pause (errors: {found['errors']})",
-        (
-            *("path", "users", "requests", "requests/s", "p50 ms", "p95 ms", "errors"),
-            *("memory MB", "threads"),
-        ),
-    )
-    for step in found["steps"]:
-        shown.add(
-            step["path"],
-            str(step["users"]),
-            str(step["requests"]),
-            f"{step['per_second']:.1f}",
-            f"{step['p50_ms']:.0f}",
-            f"{step['p95_ms']:.0f}",
-            str(step["errors"]),
-            f"{step['memory_mb']:.0f}",
-            str(step["threads"]),
-        )
-    return shown
 
 
 def _questions() -> list[str]:

@@ -11,17 +11,16 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import publish, run_command
-from benchmarks.core.table import Table
 from benchmarks.overhead import ONE_BLAS_THREAD, measure
+from benchmarks.overhead.report import table
 from benchmarks.overhead.stores import DIMENSIONS, STORES, rows_of
 
 VECTORS = 100_000
@@ -98,38 +97,6 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     out = options.out or results.place("overhead", partial=partial)
     publish(document, out, console, markdown=shown.markdown(), shown=[shown])
     return 0
-
-
-def table(found: Mapping[str, Any]) -> Table:
-    """One row for each store and setting."""
-    target, met = found["target"], found["met"]
-    said = "not measured" if met is None else "met" if met else "missed"
-    shown = Table(
-        "Wrapped store beside the same searches made bare (target: PAP and MMR at "
-        f"{target['at']:,} vectors add less than {target['ms']:g} ms and "
-        f"{target['share']:.0%}, {said})",
-        (
-            *("store", "vectors", "on", "searches", "bare p50 ms", "wrapped p50 ms", "p95 ms"),
-            *("added ms", "ratio", "added CPU ms", "CPU ratio", "to one bare question"),
-        ),
-    )
-    for name, store in found["stores"].items():
-        for setting, each in store["settings"].items():
-            shown.add(
-                name,
-                f"{store['vectors']:,}",
-                setting,
-                str(each["searches"]),
-                f"{each['same_searches']['p50_ms']:.2f}",
-                f"{each['wrapped']['p50_ms']:.2f}",
-                f"{each['wrapped']['p95_ms']:.2f}",
-                f"{each['added_ms']:+.2f}",
-                f"{each['ratio']:.2f}",
-                f"{each['processor']['added_ms']:+.2f}",
-                f"{each['processor']['ratio']:.2f}",
-                f"{each['ratio_to_one_bare_question']:.2f}",
-            )
-    return shown
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,8 +18,9 @@ uvicorn = pytest.importorskip("uvicorn")
 
 from fastapi import FastAPI, Response
 
-from benchmarks.load.__main__ import main, table
+from benchmarks.load.__main__ import main
 from benchmarks.load.driver import drive
+from benchmarks.load.report import table
 from benchmarks.load.server import served
 from examples.serve_fastapi import create_app
 from perspective_rag import PerspectiveRAGError

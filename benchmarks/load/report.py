@@ -1,0 +1,32 @@
+"""The table of ``benchmarks.load``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.core.table import Table
+
+
+def table(found: Mapping[str, Any]) -> Table:
+    """One row for each step."""
+    shown = Table(
+        f"A served chain under load, users asking without a pause (errors: {found['errors']})",
+        (
+            *("path", "users", "requests", "requests/s", "p50 ms", "p95 ms", "errors"),
+            *("memory MB", "threads"),
+        ),
+    )
+    for step in found["steps"]:
+        shown.add(
+            step["path"],
+            str(step["users"]),
+            str(step["requests"]),
+            f"{step['per_second']:.1f}",
+            f"{step['p50_ms']:.0f}",
+            f"{step['p95_ms']:.0f}",
+            str(step["errors"]),
+            f"{step['memory_mb']:.0f}",
+            str(step["threads"]),
+        )
+    return shown
