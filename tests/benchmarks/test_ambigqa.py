@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -24,7 +25,7 @@ from tests.contract import openai_server as scripted
 
 
 def console():
-    return Console(width=160, record=True, file=open("/dev/null", "w"))
+    return Console(width=160, record=True, file=io.StringIO())
 
 
 # Scores

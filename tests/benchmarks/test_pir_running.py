@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
@@ -36,7 +37,7 @@ from tests.benchmarks.pir_samples import (
 
 
 def quiet():
-    return Console(file=open("/dev/null", "w"), width=160)
+    return Console(file=io.StringIO(), width=160)
 
 
 @pytest.fixture
