@@ -14,12 +14,12 @@ def copied(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         return copy.deepcopy(dict(metadata))
-    except Exception:
+    except Exception:  # whatever a value's own code raises; value by value, the rest is copied
         return {key: _copied(value) for key, value in metadata.items()}
 
 
 def _copied(value: Any) -> Any:
     try:
         return copy.deepcopy(value)
-    except Exception:
+    except Exception:  # shared with the caller, as the plain retriever would
         return value

@@ -197,12 +197,27 @@ def test_the_sample_debates_are_audited_with_the_judge_that_is_shipped(tmp_path,
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
+@pytest.mark.xfail(
+    strict=True, reason="the packaged judge reads concessions as the view they report: 2 of 5"
+)
+def test_the_judge_that_is_shipped_agrees_with_four_of_five_labels(tmp_path, questions):
+    _, document = audit(tmp_path, questions, f"--corpus={DEBATES / 'passages.jsonl'}", "--depth=10")
+    labels = sides_by_label()
+    judged = document["questions"][0]["wordings"]["neutral"]["passages"]
+    assert sum(each["supports"] == labels[each["id"]] for each in judged) >= 4
+
+
 def test_a_one_sided_retriever_of_ones_own_misses_the_limit(tmp_path, capsys, own, questions):
+    with questions.open("a") as file:
+        file.write(
+            "".join(f"Should {each} be banned?\n" for each in ("cars", "exams", "ads", "guns"))
+        )
     arguments = [questions, "--retriever=test_cli:only_pro", "--judge=test_cli:judge"]
     status, document = audit(tmp_path, *arguments, "--max-one-sided=0.5", "--max-lean=0.5")
     assert status == 1
+    assert document["total"]["favours"] == "support"
     assert document["total"]["lean"]["mean"] == 1.0
-    assert document["total"]["passages"] == {"support": 10, "oppose": 0, "both": 0, "neither": 0}
+    assert document["total"]["passages"] == {"support": 30, "oppose": 0, "both": 0, "neither": 0}
     assert len(document["missed"]) == 2
     assert "missed: one-sided questions: 1.000, at most 0.5" in capsys.readouterr().out
     assert audit(tmp_path, *arguments)[0] == 0
@@ -210,7 +225,7 @@ def test_a_one_sided_retriever_of_ones_own_misses_the_limit(tmp_path, capsys, ow
     assert [each["question"] for each in first["questions"]] == [
         document["questions"][0]["question"]
     ]
-    assert len(document["questions"]) == 2
+    assert len(document["questions"]) == 6
 
 
 @pytest.mark.parametrize(

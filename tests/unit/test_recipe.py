@@ -98,16 +98,23 @@ def test_random_neutrals_are_no_labelled_pair(root):
     assert not labelled & set(made)
 
 
-@pytest.mark.parametrize("name", ["default", "accurate"])
-def test_the_packages_recipes_read(name):
+@pytest.mark.parametrize(
+    ("name", "first", "frozen"),
+    [
+        ("default", "natural language inference", [0, 2, 2, 2]),
+        ("accurate", "stances and silence", [4]),
+    ],
+)
+def test_the_packages_recipes_read(name, first, frozen):
     recipe = Recipe.read(name)
     assert recipe.name == name
     assert recipe.base_licence == "Apache-2.0"
+    assert recipe.stages[0].name == first
     files = {source.file for stage in recipe.stages for source in stage.data}
     for shut in ("anli_dev", "imppres", "control", "sick"):  # non-commercial licences
         assert f"nli_train/{shut}.jsonl.gz" not in files
     assert all(source.licence != "not stated" for s in recipe.stages for source in s.data)
-    assert recipe.stages[-1].config("b", 13).frozen_layers in (2, 4)
+    assert [each.config("b", 13).frozen_layers for each in recipe.stages] == frozen
 
 
 DEVELOPMENT = '[[development]]\nfile = "d"\n'

@@ -21,6 +21,7 @@ from llama_index.retrievers.perspective_rag import (
     PerspectiveRetriever,
 )
 from perspective_rag import CapabilityError, ConfigError, CrossEncoderJudge, PipelineOptions
+from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.testing import TableJudge
 
 EVEN = MetadataFilters(filters=[ExactMatchFilter(key="shelf", value="even")])
@@ -189,11 +190,12 @@ def test_it_can_be_pickled_like_llama_indexes_own():
 
 
 def test_the_default_judge_is_the_packages_own_and_made_once(zoo):
+    packaged_judge.cache_clear()
     judge = PerspectiveRetriever(zoo.index()).pipeline.judge
     assert isinstance(judge, CrossEncoderJudge)
+    assert judge._classifier is None, "to name it costs nothing"
     assert PerspectiveRetriever(zoo.index()).pipeline.judge is judge
     assert PerspectivePostprocessor()._pipeline(QueryBundle("")).judge is judge
-    assert CrossEncoderJudge()._classifier is None, "to name it costs nothing"
 
 
 def test_a_node_says_in_words_which_sides_it_supports(zoo):
