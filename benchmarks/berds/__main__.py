@@ -17,41 +17,24 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.berds import report
-from benchmarks.berds.arguments import TUNING_SHARE, parser
+from benchmarks.berds.arguments import parser
 from benchmarks.berds.config import Validation, arguments_of, validation_of
 from benchmarks.berds.estimate import estimate
-from benchmarks.berds.expanding import expansions_by
 from benchmarks.berds.figures import draw
 from benchmarks.berds.html_report import verdict_page
-from benchmarks.berds.judges import load_judge, load_llm
-from benchmarks.berds.loading import MINILM, Loader, check_retriever
-from benchmarks.berds.questions import (
-    HUB,
-    Question,
-    fingerprint,
-    held_out,
-    hub_questions,
-    limited,
-    read_questions,
-)
-from benchmarks.berds.retrievers import PerQuestion
-from benchmarks.berds.run import (
-    BerdsConfig,
-    BerdsResult,
-    Models,
-    config_dict,
-    run_berds,
-    same_model,
-)
-from benchmarks.berds.stances import Stances
+from benchmarks.berds.loading import Loader, check_retriever
+from benchmarks.berds.parts import asked_questions, models_of, web_of
+from benchmarks.berds.questions import fingerprint
+from benchmarks.berds.run import BerdsConfig, BerdsResult, config_dict, run_berds
 from benchmarks.berds.verdict import tables, verdict_of
-from benchmarks.berds.web import web_retriever
 from benchmarks.core import results
 from benchmarks.core.command import exit_status, progress
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import ConfigError
 
 FIGURES = results.CHECKOUT / "docs" / "figures"
+SHOWN = 3
+"""Degradations shown in the terminal; all are in the results."""
 
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
@@ -75,6 +58,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     if options.config is not None:
         options = parser().parse_args([*arguments_of(options.config), *given])
     folder = options.cache / "berds"
+    out = options.out or options.cache / "berds-partial.json"
     validation = validation_of(options)
     config = BerdsConfig(
         approaches=validation.approaches(options.approach),
@@ -92,7 +76,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     names = list(dict.fromkeys(options.retriever or ["bm25"]))
     for name in names:
         check_retriever(name)
-    questions, tuning = _questions(options, config)
+    questions, tuning = asked_questions(options, config)
     with progress(console) as bars:
         ticker = _Ticker(bars)
         ticker("reading the corpus", 1)
@@ -100,11 +84,12 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             options.corpus or "",
             folder,
             streamed=options.streamed,
-            web=_web(options, folder),
+            web=web_of(options, folder),
             on_query=lambda: ticker("searching", 1),
         )
-        models, identities = _models(options, config, loader, (*questions, *tuning), folder)
+        models, identities = models_of(options, config, loader, (*questions, *tuning), folder)
         retrievers = [loader.retriever(name) for name in names]
+        _check_writable(out)
         plan = estimate(questions, tuning, len(retrievers), models, config)
         bars.console.print(
             f"{len(questions)} questions, {len(tuning)} for tuning, {len(retrievers)} retrievers, "
@@ -143,18 +128,30 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         degradations=len(result.degradations),
         results={**result.figures, "degradations": list(result.degradations[:100])},
     )
-    out = options.out or options.cache / "berds-partial.json"
     results.write(document, out)
     text = markdown(document)
     out.with_suffix(".md").write_text(text, encoding="utf-8")
     written = draw(result.figures, options.figures or out.parent) if not options.no_figures else []
     for line in report.notes(document):
         console.print(line, highlight=False, markup=False)
+    for line in result.degradations[:SHOWN]:
+        console.print(f"  {line}", style="yellow", highlight=False, markup=False)
     for table in report.tables(result.figures):
         console.print(_shown(table))
     places = ", ".join(str(each) for each in (out, out.with_suffix(".md"), *written))
     console.print(f"Written: {places}", highlight=False)
     return _judged(validation, result, document, out, console)
+
+
+def _check_writable(out: Path) -> None:
+    """Raises ConfigError before hours of judging, not after them."""
+    probe = out.with_name(out.name + ".new")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error}") from error
 
 
 def _judged(
@@ -185,91 +182,6 @@ def markdown(document: Mapping[str, Any]) -> str:
     head = [f"`{document['command']}`, {document['date'][:10]}", *report.notes(document)]
     body = [table.markdown() for table in report.tables(document["results"])]
     return "\n\n".join(["\n".join(f"- {line}" for line in head), *body])
-
-
-def _questions(
-    options: argparse.Namespace, config: BerdsConfig
-) -> tuple[list[Question], list[Question]]:
-    """The questions to ask, and others to tune on where something is tuned."""
-    tunes = config.mmr_weight is None and any("mmr" in name for name in config.approaches)
-    share = options.tuning_share
-    if share is None:
-        share = TUNING_SHARE if tunes else 0.0
-    elif not 0.0 < share < 1.0:
-        raise ConfigError(f"--tuning-share must be between 0 and 1, got {share:g}")
-    count = options.tuning_limit or (options.limit and max(3, options.limit // 3))
-    if options.questions is None:
-        names = options.dataset or list(HUB)
-        chosen = hub_questions(names, options.split)
-        if options.split == "test" and tunes:  # the published development questions
-            tuning = hub_questions(names, "dev")
-            return _drawn(chosen, options.limit, config), _drawn(tuning, count, config)
-    else:
-        chosen = read_questions(options.questions)
-        if options.dataset:
-            chosen = [each for each in chosen if each.dataset in options.dataset]
-    tuning, kept = held_out(chosen, share)
-    return (
-        _drawn(kept, options.limit, config),
-        _drawn(tuning, count, config) if tunes else [],
-    )
-
-
-def _drawn(questions: Sequence[Question], limit: int | None, config: BerdsConfig) -> list[Question]:
-    return limited(questions, limit, seed=config.seed)
-
-
-def _models(
-    options: argparse.Namespace,
-    config: BerdsConfig,
-    loader: Loader,
-    questions: Sequence[Question],
-    folder: Path,
-) -> tuple[Models, dict[str, Any]]:
-    minilm = loader.embedder(MINILM)
-    judge, identity = load_judge(options.judge, minilm, cache=folder)
-    selector, chosen = None, None
-    if options.selector != "none" and config.judging:
-        selector, chosen = load_judge(options.selector, minilm, cache=folder)
-        if same_model(identity, chosen) and not config.allow_same_judge:
-            raise ConfigError(
-                f"--judge {options.judge} and --selector {options.selector} are the same model: "
-                "what selects must not score; give another, or --force-same-judge"
-            )
-    llm = load_llm(options.llm, cache=folder) if options.llm else None
-    needs_embedder = any("mmr" in name for name in config.approaches)
-    if needs_embedder and not loader.available(options.mmr_embedder):
-        raise ConfigError(
-            f"MMR compares passages with {options.mmr_embedder}, which needs "
-            "pip install 'perspective-rag[sentence-transformers]'; --mmr-embedder minilm runs "
-            "without, or leave MMR out with --approach"
-        )
-    expands = llm is not None and any("expansion" in name for name in config.approaches[1:])
-    models = Models(
-        judge=judge,
-        judge_identity=identity,
-        selector=selector,
-        selector_identity=chosen,
-        mmr_embedder=loader.embedder(options.mmr_embedder) if needs_embedder else None,
-        expansions=expansions_by(llm, questions) if expands and llm is not None else None,
-        stances=Stances(llm),
-    )
-    return models, {
-        "selector": dict(chosen) if chosen else None,
-        "mmr_embedder": options.mmr_embedder if needs_embedder else None,
-        "llm": llm.name if llm else None,
-    }
-
-
-def _web(options: argparse.Namespace, folder: Path) -> PerQuestion | None:
-    if options.search_url is None and options.serper_key_file is None:
-        return None
-    return web_retriever(
-        url=options.search_url,
-        key_file=options.serper_key_file,
-        cache=folder / "web",
-        pages=options.pages,
-    )
 
 
 def _show_first(figures: Mapping[str, Any], console: Console, started: float) -> None:

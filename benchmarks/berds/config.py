@@ -154,6 +154,8 @@ def arguments_of(path: Path) -> list[str]:
     """
     document = _loaded(path)
     for section, values in document.items():
+        if section.replace("-", "_") in _RUN:
+            raise ConfigError(f"{path}: {section!r} is a key of the section [run]: put it there")
         if section not in _SECTIONS:
             raise ConfigError(f"{path}: {unknown_name(section, _SECTIONS, 'section')}")
         if not isinstance(values, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,15 @@ from benchmarks.berds.questions import Question
 from benchmarks.berds.run import SYCOPHANCY_AT, BerdsConfig, Models
 from benchmarks.berds.scoring import CUTS
 from benchmarks.berds.tuning import TUNED_AT
-from perspective_rag import Passage, Perspective, PipelineOptions, run
+from benchmarks.berds.verdicts import UNTIMED
+from perspective_rag import (
+    ConfigError,
+    MissingDependency,
+    Passage,
+    Perspective,
+    PipelineOptions,
+    run,
+)
 from perspective_rag.protocols import Judge
 
 SAMPLE = 8
@@ -78,15 +87,24 @@ def estimate(
 
 
 def _seconds_per_pair(judge: Judge, text: str) -> float:
-    """Measured on passages of about 100 words, after one that loads the model."""
+    """Measured on passages of about 100 words, after one that loads the model, however long that
+    takes; NaN where the judge fails on them.
+    """
     words = " ".join((text.split() * 100)[:96])
     passages = [Passage(str(i), f"{i} {words}") for i in range(SAMPLE)]
     perspective = [Perspective("sample", text)]
-    run(judge.judge(perspective, passages[:1]))
-    started = time.perf_counter()
-    run(judge.judge(perspective, passages))
+    try:
+        run(judge.judge(perspective, passages[:1]), limits=UNTIMED)
+        started = time.perf_counter()
+        run(judge.judge(perspective, passages), limits=UNTIMED)
+    except (ConfigError, MissingDependency):
+        raise
+    except Exception:  # the run itself says what is wrong, and which pairs it cost
+        return math.nan
     return (time.perf_counter() - started) / SAMPLE
 
 
 def _minutes(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "an unknown time"
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -30,6 +30,7 @@ from perspective_rag import (
     CachedEmbedder,
     ConfigError,
     Corpus,
+    CorpusError,
     OnnxMiniLM,
     SentenceTransformerEmbedder,
 )
@@ -94,8 +95,11 @@ class Loader:
 
     @cached_property
     def passages(self) -> Corpus:
-        """The corpus in memory."""
-        return Corpus(list(self.stream.passages()))
+        """The corpus in memory; raises CorpusError for an empty one."""
+        found = Corpus(list(self.stream.passages()))
+        if not len(found):
+            raise CorpusError(f"{self.corpus} holds no passages")
+        return found
 
     @property
     def identity(self) -> str:

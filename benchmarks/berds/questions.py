@@ -56,24 +56,33 @@ def read_questions(path: Path) -> list[Question]:
         name = file.name.removesuffix(".gz").removesuffix(".jsonl")
         found += _questions(json_lines(file), name)
     if not found:
-        raise CorpusError(f"{path} holds no questions: a folder of .jsonl files is expected")
+        raise CorpusError(f"{path} holds no questions: JSON lines, or a folder of such files")
     return found
 
 
 def hub_questions(names: Sequence[str], split: str) -> list[Question]:
     """The published questions from the Hugging Face hub: ``names`` of ``HUB``, "dev" or "test".
 
-    Raises MissingDependency without ``datasets``, CorpusError when a set lacks the split.
+    Raises MissingDependency without ``datasets``, CorpusError when a set cannot be loaded or lacks
+    the split.
     """
-    try:
-        import datasets
-    except ImportError as error:
-        raise MissingDependency("hub", "reading questions from the hub") from error
-    found: list[Question] = []
     for name in names:
         if name not in HUB:
             raise unknown_name(name, HUB, "set of questions")
-        loaded: Mapping[str, Any] = datasets.load_dataset(HUB[name])
+    try:
+        import datasets
+    except ImportError as error:
+        purpose = "no questions were given (--questions), and reading those of the hub"
+        raise MissingDependency("hub", purpose) from error
+    found: list[Question] = []
+    for name in names:
+        try:
+            loaded: Mapping[str, Any] = datasets.load_dataset(HUB[name])
+        except Exception as error:  # offline, gone, or changed: many kinds of errors
+            raise CorpusError(
+                f"{HUB[name]} cannot be loaded from the hub: {type(error).__name__}: {error}; give "
+                "--questions to use files of your own"
+            ) from error
         found += hub_rows(loaded, name, split)
     return found
 

@@ -37,22 +37,26 @@ class Stances:
     With ``llm`` it is asked, as in the paper. Else, and where its reply cannot be used, a rule
     decides: where one perspective is the plain negation of the other, the one that agrees with the
     question's own statement in the number of negations; else the order of the data, in which the
-    supporting one comes first (section 4.1). ``decided`` counts by what.
+    supporting one comes first (section 4.1). A question is decided once. ``decided`` counts
+    questions by what decided.
     """
 
     llm: LLM | None = None
     decided: dict[str, int] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    _known: dict[Question, tuple[int, int]] = field(default_factory=dict)
 
     def of(self, question: Question) -> tuple[int, int] | None:
         """The places, or None for a question with another number of perspectives than two."""
         if len(question.perspectives) != 2:
             return None
-        place, by = self._asked(question) if self.llm is not None else (None, "")
-        if place is None:
-            place, by = by_rule(question.text, question.perspectives)
-        self.decided[by] = self.decided.get(by, 0) + 1
-        return place, 1 - place
+        if question not in self._known:
+            place, by = self._asked(question) if self.llm is not None else (None, "")
+            if place is None:
+                place, by = by_rule(question.text, question.perspectives)
+            self.decided[by] = self.decided.get(by, 0) + 1
+            self._known[question] = place, 1 - place
+        return self._known[question]
 
     def _asked(self, question: Question) -> tuple[int | None, str]:
         first, second = question.perspectives

@@ -13,15 +13,29 @@ import numpy as np
 
 from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
-from perspective_rag import JudgeError, Passage, Perspective, run
+from perspective_rag import (
+    ConfigError,
+    JudgeError,
+    MissingDependency,
+    Passage,
+    Perspective,
+    run,
+)
+from perspective_rag.flow import Limits, Recorder
 from perspective_rag.judging import in_range
 from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Judge
+from perspective_rag.types import Degradation
 
 Asked = Mapping[str, Mapping[str, Passage]]
 """For each question's id, the passages to be judged against its perspectives, by their id."""
 
 BATCH = 8
+UNTIMED = Limits(timeout=None)
+"""Loading a large model, or a batch of it on a CPU, takes longer than a request may."""
+
+OUTAGE = 32
+"""So many failures before the first verdict of a run are the judge's, not the pairs'."""
 
 
 @dataclass(slots=True)
@@ -82,7 +96,8 @@ class Verdicts:
     ) -> None:
         """Judges what is missing, batch by batch; ``on_progress`` is given the pairs of each.
 
-        A batch that fails is recorded in ``failures``; in strict mode JudgeError is raised.
+        A batch that fails is recorded in ``failures``; in strict mode JudgeError is raised, and in
+        any mode after ``OUTAGE`` failures without a verdict: the judge is down.
         """
         for question in questions:
             for texts, passages in self._open_batches(question, asked.get(question.id, {})):
@@ -133,12 +148,14 @@ class Verdicts:
     ) -> None:
         read = [Passage(str(place), self.shown(each)) for place, each in enumerate(passages)]
         perspectives = [Perspective(f"p{place}", text) for place, text in enumerate(texts)]
+        book = Recorder()
         try:
-            verdicts = run(self.judge.judge(perspectives, read))
+            verdicts = run(self.judge.judge(perspectives, read), book, UNTIMED)
             matrix = in_range(verdicts, (len(read), len(texts)), self.judge.name)
         except Exception as error:
-            if strict:
+            if strict or isinstance(error, (ConfigError, MissingDependency)):
                 raise JudgeError(f"{question.id}: {error}") from error
+            book.degradations.append(Degradation("judge", str(error), error))
             matrix = np.full((len(read), len(texts)), math.nan)
         new = {}
         for i, passage in enumerate(passages):
@@ -153,6 +170,12 @@ class Verdicts:
             raise JudgeError(f"{question.id}: {count} pairs without a verdict")
         self.judged += len(new)
         self.ledger.add(new.items())
+        if not self.judged and len(self.failures) >= OUTAGE:
+            cause = next((each.error for each in book.degradations if each.error), None)
+            raise JudgeError(
+                f"{self.judge.name} judged none of {len(self.failures)} pairs, the last with "
+                f"{cause or 'no reason given'}; the same command goes on once it answers"
+            ) from cause
 
     def _key(self, passage: Passage, statement: str) -> str:
         digest = hashlib.sha256()

@@ -138,6 +138,8 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
         "questions": len(rows),
         "failed": [row["id"] for row in rows if row["error"]],
         "without_perspectives": [row["id"] for row in asked if not row["perspectives"]],
+        "short": [row["id"] for row in asked if _found(row) < k],
+        "nothing_found": sum(not _found(row) for row in asked),
         "with_perspectives": len(sided),
         "two_sided": len(two),
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
@@ -171,6 +173,11 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
             "p95": round(float(np.percentile(seconds, 95)), 6) if seconds else None,
         },
     }
+
+
+def _found(row: Row) -> int:
+    """How many of the first k passages the retriever returned."""
+    return len(row["wordings"][NEUTRAL]["passages"])
 
 
 def _within(needed: int | None, cut: int) -> float:

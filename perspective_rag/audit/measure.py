@@ -11,13 +11,26 @@ import numpy as np
 
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.checks import between
-from perspective_rag.errors import CapabilityError, ConfigError, PerspectiveRAGError, RetrievalError
-from perspective_rag.flow import Recorder, run
+from perspective_rag.errors import (
+    CapabilityError,
+    ConfigError,
+    JudgeError,
+    MissingDependency,
+    PerspectiveRAGError,
+    RetrievalError,
+)
+from perspective_rag.flow import Limits, Recorder, run
 from perspective_rag.judging import in_range
 from perspective_rag.protocols import Embedder, Judge, Store
 from perspective_rag.types import Degradation, Matrix, Passage, Perspective, Vector
 
 BATCH = 16
+OUTAGE = 32
+"""So many failures before the first verdict are the judge's, not the pairs'."""
+
+# Loading a large model, or a batch of it on a CPU, takes longer than a request may.
+_UNTIMED = Limits(timeout=None)
+
 NEUTRAL = "neutral"
 
 Progress = Callable[[str, int, int], None]
@@ -74,10 +87,10 @@ def measure(
     A search that fails leaves its question out, a batch that cannot be judged supports nothing;
     both are in ``degradations``, and in strict mode raise. Raises ConfigError unless 1 <= k <=
     depth and 0 <= min_support <= 1, CapabilityError for a store that needs an embedder and has
-    none, and RetrievalError when every search failed.
+    none, RetrievalError when every search failed, and JudgeError when the first ``OUTAGE`` pairs
+    (or all there are) could not be judged.
     """
-    if not 1 <= k <= depth:
-        raise ConfigError(f"k must be from 1 to depth ({depth}), got {k}")
+    check_cuts(k, depth)
     if min_support is not None:
         between("min_support", min_support)
     if store.takes_vector and embedder is None:
@@ -104,14 +117,28 @@ def measure(
     on_progress("asking", len(questions), len(questions))
     if failure is not None and not any(each.rankings for each in measured.audited):
         raise RetrievalError(f"every search failed, the last with: {failure}") from failure
+    asked = lost = 0
     for number, each in enumerate(measured.audited):
         on_progress("judging", number, len(measured.audited))
-        judged = _judged(each, judge, recorder)
-        measured.audited[number] = judged
-        measured.judged_pairs += len(_distinct(judged)) * len(each.question.perspectives)
+        measured.audited[number], without = _judged(each, judge, recorder)
+        asked += len(_distinct(each)) * len(each.question.perspectives)
+        lost += without
+        if asked == lost >= OUTAGE:
+            break
+    if asked == lost > 0:
+        last = recorder.degradations[-1].error if recorder.degradations else None
+        reason = last or "it gave no reason"
+        raise JudgeError(f"{judge.name} judged none of {lost} pairs: {reason}") from last
+    measured.judged_pairs = asked
     on_progress("judging", len(questions), len(questions))
     measured.degradations += recorder.degradations
     return measured
+
+
+def check_cuts(k: int, depth: int) -> None:
+    """Raises ConfigError unless 1 <= k <= depth."""
+    if not 1 <= k <= depth:
+        raise ConfigError(f"k must be from 1 to depth ({depth}), got {k}")
 
 
 def _search(store: Store, embedder: Embedder | None, text: str, k: int) -> Ranking:
@@ -132,7 +159,8 @@ def _distinct(audited: Audited) -> dict[tuple[str, str], Passage]:
     }
 
 
-def _judged(audited: Audited, judge: Judge, recorder: Recorder) -> Audited:
+def _judged(audited: Audited, judge: Judge, recorder: Recorder) -> tuple[Audited, int]:
+    """The question with its verdicts, and how many pairs got none."""
     perspectives = audited.question.perspectives
     passages = _distinct(audited)
     rows: dict[tuple[str, str], Vector] = {}
@@ -153,7 +181,8 @@ def _judged(audited: Audited, judge: Judge, recorder: Recorder) -> Audited:
         )
         for wording, ranking in audited.rankings.items()
     }
-    return Audited(audited.question, rankings, audited.error)
+    lost = sum(int(np.isnan(row).sum()) for row in rows.values())
+    return Audited(audited.question, rankings, audited.error), lost
 
 
 def _table(
@@ -163,16 +192,19 @@ def _table(
     recorder: Recorder,
 ) -> Matrix:
     shape = (len(passages), len(perspectives))
+    known = len(recorder.degradations)
     try:
-        table = in_range(run(judge.judge(perspectives, passages), recorder), shape, judge.name)
+        verdicts = run(judge.judge(perspectives, passages), recorder, _UNTIMED)
+        table = in_range(verdicts, shape, judge.name)
     except Exception as error:
-        if recorder.strict and isinstance(error, PerspectiveRAGError):
+        # A model that is not installed or not there would fail again every time.
+        final = (ConfigError, MissingDependency)
+        if isinstance(error, final) or (recorder.strict and isinstance(error, PerspectiveRAGError)):
             raise
-        recorder.degradation(
-            Degradation("judge", f"{shape[0] * shape[1]} pairs could not be judged: {error}", error)
-        )
+        problem = f"{shape[0] * shape[1]} pairs could not be judged: {error}"
+        recorder.degradation(Degradation("judge", problem, error))
         return np.full(shape, math.nan)
-    if np.isnan(table).any():
+    if np.isnan(table).any() and len(recorder.degradations) == known:  # the judge did not say
         lost = int(np.isnan(table).sum())
         recorder.degradation(Degradation("judge", f"{lost} pairs could not be judged"))
     return table

@@ -74,7 +74,8 @@ class AuditQuestion:
 
 
 def read_audit_questions(path: Path) -> list[AuditQuestion]:
-    """The questions of a text file (one a line, ``#`` opens a comment) or of JSON lines.
+    """The questions of a text file (one a line, ``#`` opens a comment) or of JSON lines (.jsonl);
+    either may be gzip'd (.gz).
 
     A JSON line is ``{"id", "question", "perspectives": [texts or {"id", "text", "stance",
     "claim"}], "wordings": {"support", "oppose"}}``; all but the question may be left out. Raises
@@ -83,10 +84,12 @@ def read_audit_questions(path: Path) -> list[AuditQuestion]:
     found: dict[str, AuditQuestion] = {}
     for number, line in numbered_lines(path):
         place = f"{path}:{number}"
-        if path.suffix == ".jsonl":
+        if path.name.endswith((".jsonl", ".jsonl.gz")):
             question = _question(json_object(line, place), place, number)
         elif line.lstrip().startswith("#"):
             continue
+        elif line.lstrip().startswith(("{", "[")):
+            raise CorpusError(f"{place} looks like JSON: JSON lines are read from a .jsonl file")
         else:
             question = AuditQuestion(str(number), " ".join(line.split()))
         if question.id in found:

@@ -7,7 +7,7 @@ from typing import Any
 
 from perspective_rag.audit.figures import WORDINGS, worst
 from perspective_rag.audit.measure import NEUTRAL
-from perspective_rag.audit.verdict import bounds, number, sentences
+from perspective_rag.audit.verdict import bounds, number, problem_line, sentences
 from perspective_rag.reporting import charts, html
 from perspective_rag.reporting.charts import Point, Share
 
@@ -65,7 +65,7 @@ def audit_page(figures: Figures, *, about: Mapping[str, str], missed: Sequence[s
         )
     )
     if figures["degradations"]:
-        items = [html.element("li", f"{d['stage']}: {d['message']}") for d in _first(figures)]
+        items = [html.element("li", problem_line(each)) for each in _first(figures)]
         parts.append(
             html.section(
                 f"What went wrong ({len(figures['degradations'])})",

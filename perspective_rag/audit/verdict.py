@@ -69,13 +69,13 @@ def sentences(figures: Figures) -> list[str]:
             f"{outcomes['neither']} neither."
         )
         counts = total["passages"]
-        favoured = {"support": "the supporting side", "oppose": "the opposing side"}
-        few = f"a side cannot be told from fewer than {TELLING} questions"
-        none = few if two < TELLING else "neither side beyond chance"
-        towards = favoured.get(total["favours"] or "", none)
+        favoured = {"support": "the supporting one", "oppose": "the opposing one"}
+        towards = favoured.get(total["favours"] or "", "neither beyond chance")
+        if two < TELLING:
+            towards = f"cannot be told from fewer than {TELLING} two-sided questions"
         result.append(
-            f"Favours {towards}: {counts['support']} passages support, {counts['oppose']} oppose "
-            f"(lean {number(total['lean'])})."
+            f"Favoured side: {towards}; {counts['support']} passages support, "
+            f"{counts['oppose']} oppose (lean {number(total['lean'])})."
         )
         result.append(
             f"Wording: following is {number(total['follows'])}, where 0 means that asking as a "
@@ -89,12 +89,22 @@ def sentences(figures: Figures) -> list[str]:
             f"every perspective in the first {k} passages; the median of passages needed is "
             f"{median}, and {needed['not_reached']} need more than {figures['depth']}."
         )
+    if total["short"]:
+        result.append(
+            f"Short: {counted(len(total['short']))} got fewer than {k} passages, and "
+            f"{total['nothing_found']} of them none at all."
+        )
     if total["failed"]:
-        result.append(f"Left out: {len(total['failed'])} questions whose search failed.")
+        result.append(f"Left out: {counted(len(total['failed']))} whose search failed.")
     if total["without_perspectives"]:
-        count = len(total["without_perspectives"])
-        result.append(f"Left out: {count} questions without perspectives; write them yourself.")
+        count = counted(len(total["without_perspectives"]))
+        result.append(f"Left out: {count} without perspectives; write them yourself.")
     return result
+
+
+def counted(questions: int) -> str:
+    """ "1 question", "2 questions"."""
+    return f"{questions} question{'' if questions == 1 else 's'}"
 
 
 def bounds(value: Mapping[str, float] | None) -> str:
@@ -110,3 +120,10 @@ def number(value: Mapping[str, float] | None) -> str:
     if value is None:
         return "–"
     return f"{value['mean']:+.2f} [{value['low']:+.2f}, {value['high']:+.2f}]"
+
+
+def problem_line(problem: Mapping[str, str]) -> str:
+    """A degradation in a line, with the error behind it unless its message holds that already."""
+    said, error = f"{problem['stage']}: {problem['message']}", problem["error"]
+    inner = error.partition("(")[2].removesuffix(")").strip("'\"")
+    return said if not error or (inner and inner in said) else f"{said} ({error})"

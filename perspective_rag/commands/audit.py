@@ -20,7 +20,7 @@ from perspective_rag.audit import (
     with_perspectives,
     write_audit_questions,
 )
-from perspective_rag.audit.measure import Progress
+from perspective_rag.audit.measure import Progress, check_cuts
 from perspective_rag.backends.callables import CallableStore
 from perspective_rag.commands.parts import (
     build_pipeline,
@@ -30,6 +30,7 @@ from perspective_rag.commands.parts import (
     judge_of,
     llm_options,
     read_corpus,
+    seed,
 )
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.extract.rules import GivenPerspectives
@@ -61,7 +62,7 @@ def add_command(commands: Any) -> None:
     add("-k", type=int, default=5, help="passages a model is shown (default: %(default)s)")
     add("--depth", type=int, default=30, help="passages looked through (default: %(default)s)")
     add("--limit", type=int, metavar="N", help="the first N questions only, for a first answer")
-    add("--seed", type=int, default=13, help="of the resampling")
+    add("--seed", type=seed, default=13, help="of the resampling")
     add("--strict", action="store_true", help="anything that fails is an error")
     add("--out", type=Path, default=Path("audit"), help="folder of the report (default: audit)")
     for name in _LIMITS:
@@ -81,6 +82,10 @@ def _run(options: argparse.Namespace) -> int:
         raise ConfigError("--pipeline audits the pipeline over a corpus: give --corpus alone")
     if not (options.retriever or options.corpus or options.draft):
         raise ConfigError("nothing to audit: give --retriever module:factory, or --corpus")
+    # A pipeline chooses k passages together: what it would show at a greater depth is another set.
+    depth = options.k if options.pipeline else max(options.depth, options.k)
+    check_cuts(options.k, depth)
+    judge = judge_of(options.judge, options.cache)
     questions, problems = with_perspectives(_questions(options), extractor_of(options))
     written = options.out / "perspectives.jsonl"
     if (kept := _kept_aside(written, questions)) is not None:
@@ -91,9 +96,6 @@ def _run(options: argparse.Namespace) -> int:
         screen.print(f"Written to be edited: {written}", markup=False, soft_wrap=True)
         return 0
     store, embedder, name = _retriever(options, screen)
-    judge = judge_of(options.judge, options.cache)
-    # A pipeline chooses k passages together: what it would show at a greater depth is another set.
-    depth = options.k if options.pipeline else max(options.depth, options.k)
     with _progress(screen) as progress:
         measured = measure(
             questions,

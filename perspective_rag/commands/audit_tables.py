@@ -12,7 +12,7 @@ from rich.text import Text
 
 from perspective_rag.audit.figures import WORDINGS
 from perspective_rag.audit.measure import NEUTRAL
-from perspective_rag.audit.verdict import bounds, number, sentences
+from perspective_rag.audit.verdict import bounds, number, problem_line, sentences
 
 SHOWN = 20
 Figures = Mapping[str, Any]
@@ -29,7 +29,7 @@ def show_audit(
     for sentence in sentences(figures):
         screen.print(Text(f"• {sentence}"), highlight=False)
     for problem in figures["degradations"][:5]:
-        screen.print(Text(f"{problem['stage']}: {problem['message']}", style="yellow"))
+        screen.print(Text(problem_line(problem), style="yellow"))
     if len(figures["degradations"]) > 5:
         screen.print(f"[yellow]{len(figures['degradations'])} problems in all[/yellow]")
     for each in missed:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perspective_rag.answer.grounded import GroundedAnswerer
 from perspective_rag.corpus import Corpus
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extract.llm import LLMExtractor
 from perspective_rag.extract.rules import RuleExtractor
 from perspective_rag.judge.presets import PRESETS
@@ -52,6 +53,13 @@ def llm_options(parser: argparse.ArgumentParser, purpose: str, *, required: bool
     parser.add_argument(
         "--base-url", metavar="URL", help="its OpenAI-compatible server (vLLM, Ollama, ...)"
     )
+
+
+def seed(text: str) -> int:
+    """A whole number of at least 0, for ``argparse``."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a whole number of at least 0 is needed, not {text!r}")
+    return int(text)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -152,4 +160,9 @@ def _uncached_judge(spec: str) -> Judge:
         if not isinstance(made, Judge):
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
         return made
-    return CrossEncoderJudge(None if spec == "default" else spec)
+    if spec == "default":
+        return CrossEncoderJudge()
+    known = ("default", *PRESETS)
+    if "/" not in spec and not Path(spec).exists() and get_close_matches(spec, known, cutoff=0.7):
+        raise unknown_name(spec, known, "judge")
+    return CrossEncoderJudge(spec)

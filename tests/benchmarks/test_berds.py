@@ -431,18 +431,16 @@ def test_supporting_and_opposing_by_rule(question, perspectives, place, by):
 
 
 def test_supporting_and_opposing_by_a_language_model_with_the_rule_behind_it():
-    question = Question(
-        "s/1",
-        "s",
-        "Should zoos be banned?",
-        ("Zoos should be banned.", "Zoos should not be banned."),
-    )
+    sides = ("Zoos should be banned.", "Zoos should not be banned.")
+    asked = [Question(f"s/{n}", "s", "Should zoos be banned?", sides) for n in range(4)]
     llm = ScriptedLLM(["2", "Answer: 1.", "1 or 2", LLMReplyError("x", reply="", prompt="stance")])
     stances = Stances(llm)
-    assert [stances.of(question) for _ in range(4)] == [(1, 0), (0, 1), (0, 1), (0, 1)]
+    for _ in range(2):  # each is asked once, so that no figure of a run has the sides swapped
+        assert [stances.of(each) for each in asked] == [(1, 0), (0, 1), (0, 1), (0, 1)]
+    assert len(llm.prompts) == 4
     assert stances.decided == {"language model": 2, "negation": 2}
     assert len(stances.failures) == 2
-    assert stances.of(Question("s/2", "s", "q", ("a", "b", "c"))) is None
+    assert stances.of(Question("s/5", "s", "q", ("a", "b", "c"))) is None
     assert "Zoos should not be banned." in llm.prompts[0].user
 
 

@@ -15,7 +15,7 @@ from benchmarks.berds.__main__ import main
 from benchmarks.berds.arguments import parser
 from benchmarks.berds.config import THRESHOLDS, arguments_of, validation_of
 from benchmarks.core import results
-from perspective_rag import ConfigError, Passage
+from perspective_rag import ConfigError, MissingDependency, Passage
 from perspective_rag.flow import call
 
 TOPICS = ("zoos", "cars", "exams", "cash")
@@ -83,6 +83,7 @@ def test_a_file_becomes_the_same_options_as_flags(tmp_path):
         ),
         ("[runs]\nlimit = 1", "unknown section 'runs'; did you mean 'run'"),
         ("run = 3", r"\[run\] must be a section"),
+        ("questions = 'q'", r"'questions' is a key of the section \[run\]"),
         ("[run]\nlimit = 0", "limit must be a whole number, at least 1, got 0"),
         ("[run]\nlimit = 2.5", "limit must be a whole number"),
         ("[run]\nlimit = true", "limit must be a whole number"),
@@ -304,9 +305,50 @@ def test_pairs_the_scorer_could_not_judge_miss_the_limit_and_mark_the_page(confi
     assert status == 1
     assert re.search(r"max_degradations = 0: degradations is \d\d", screen)
     assert re.search(r"with \d\d degradations in all", screen)
+    assert re.search(r"judge: mine/cars: .*(not )?be banned", screen)
     page = (tmp_path / "out" / "my.html").read_text()
     assert page.index("degradations: the figures hold for what did not fail") < page.index("<svg")
     assert run(config(), judge, "--strict")[0] == 2
+
+
+class Down(SideJudge):
+    def judge(self, perspectives, passages):
+        raise RuntimeError("connection refused")
+        yield
+
+
+def down():
+    return Down("down")
+
+
+class NotThere(SideJudge):
+    def judge(self, perspectives, passages):
+        raise MissingDependency("judge", "judging with 'x'")
+        yield
+
+
+def not_there():
+    return NotThere("not there")
+
+
+@pytest.mark.parametrize(
+    ("judge", "says"),
+    [("down", r"down judged none of 3\d pairs, .*connection refused"), ("not_there", r"\[judge\]")],
+)
+def test_a_judge_that_is_down_ends_the_run_with_status_2(config, tmp_path, judge, says):
+    """Else it would write a report in which no passage supports anything."""
+    status, screen = run(config(), f"--judge=test_berds_config:{judge}")
+    assert status == 2
+    assert re.search(says, screen), screen
+    assert not list((tmp_path / "out").glob("*.html"))
+
+
+def test_what_cannot_be_written_is_said_before_anything_is_judged(config, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    status, screen = run(config(), f"--out={tmp_path / 'file' / 'my.json'}")
+    assert status == 2
+    assert "cannot be written" in screen
+    assert not list((tmp_path / "cache").rglob("verdicts*"))
 
 
 @pytest.mark.parametrize(

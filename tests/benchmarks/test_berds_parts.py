@@ -135,6 +135,13 @@ def test_splits_of_the_hub_by_either_name(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "datasets", fake)
     assert len(hub_questions(["kialo", "arguana"], "test")) == 4
     assert asked == ["timchen0618/Kialo", "timchen0618/Arguana"]
+
+    def offline(name):
+        raise ConnectionError("no route to the hub")
+
+    fake.load_dataset = staticmethod(offline)
+    with pytest.raises(CorpusError, match=r"timchen0618/Kialo .*no route.*--questions"):
+        hub_questions(["kialo"], "test")
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
     with pytest.raises(MissingDependency, match="hub"):
         hub_questions(["kialo"], "test")
@@ -409,6 +416,9 @@ def test_retrievers_by_name(tmp_path):
     assert [h.passage.id for h in a] == [h.passage.id for h in b]
     with pytest.raises(CapabilityError, match="known beforehand"):
         streamed.retriever("bm25").store(QUESTION)
+    empty = Loader(str(write(tmp_path / "none.jsonl", [])), tmp_path / "cache")
+    with pytest.raises(CorpusError, match=r"none\.jsonl holds no passages"):
+        empty.retriever("bm25")
     for name, message in (("bm52", "known: bm25"), ("web", "search-url")):
         with pytest.raises(ConfigError, match=message):
             whole.retriever(name)

@@ -320,6 +320,9 @@ def test_a_language_model_writes_the_perspectives(tmp_path, own, questions):
         (["--retriever=test_cli:only_pro", "--limit=0"], "--limit must be"),
         (["--retriever=test_cli:only_pro", "--pipeline"], "--pipeline"),
         (["--retriever=test_cli:only_pro", "--perspectives=nowhere.jsonl"], "cannot be read"),
+        (["--retriever=test_cli:only_pro", "--judge=defualt"], "did you mean 'default'"),
+        (["--retriever=test_cli:only_pro", "--judge=zephyr7b"], "did you mean 'zephyr-7b'"),
+        (["--retriever=test_cli:only_pro", "--judge=test_cli:dumb"], "judged none of"),
     ],
 )
 def test_what_cannot_be_audited_is_one_line_and_status_2(
@@ -329,6 +332,23 @@ def test_what_cannot_be_audited_is_one_line_and_status_2(
     error = capsys.readouterr().err
     assert says in error
     assert "Traceback" not in error
+    assert not (tmp_path / "out" / "audit.html").exists()
+
+
+def dumb():
+    class Dumb(MarkJudge):
+        def judge(self, perspectives, passages):
+            raise ConnectionError("refused")
+            yield
+
+    return Dumb()
+
+
+def test_a_seed_below_zero_is_refused_with_the_other_arguments(tmp_path, capsys, questions):
+    with pytest.raises(SystemExit) as exit_:
+        audit(tmp_path, questions, "--retriever=test_cli:only_pro", "--seed=-1")
+    assert exit_.value.code == 2
+    assert "a whole number of at least 0 is needed, not '-1'" in capsys.readouterr().err
 
 
 def breaks():

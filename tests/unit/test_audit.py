@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import sys
 import xml.dom.minidom
 
 import numpy as np
@@ -22,8 +24,14 @@ from perspective_rag.audit import (
     worst,
     write_audit_questions,
 )
-from perspective_rag.errors import CapabilityError, JudgeError, PerspectiveRAGError, RetrievalError
-from perspective_rag.flow import call
+from perspective_rag.errors import (
+    CapabilityError,
+    JudgeError,
+    MissingDependency,
+    PerspectiveRAGError,
+    RetrievalError,
+)
+from perspective_rag.flow import call, run
 from perspective_rag.reporting import charts, html
 from perspective_rag.testing import HashEmbedder, MemoryStore
 from perspective_rag.types import Perspective
@@ -99,7 +107,7 @@ def test_a_retriever_that_always_returns_pro_passages_is_one_sided_towards_suppo
     assert [point["mean"] for point in total["curve"]] == [0.0] * 10
     text = " ".join(sentences(figures))
     assert "6 of 6 two-sided questions" in text
-    assert "Favours the supporting side: 30 passages support, 0 oppose" in text
+    assert "Favoured side: the supporting one; 30 passages support, 0 oppose" in text
 
 
 def test_the_mirror_image_favours_the_other_side():
@@ -113,7 +121,7 @@ def test_too_few_questions_do_not_tell_a_side():
     figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE[:2])
     assert figures["total"]["lean"]["low"] == 1.0
     assert figures["total"]["favours"] is None
-    assert "fewer than 6 questions" in " ".join(sentences(figures))
+    assert "fewer than 6 two-sided questions" in " ".join(sentences(figures))
 
 
 def test_a_retriever_that_agrees_with_whoever_asks_follows_the_wording():
@@ -193,15 +201,70 @@ def test_a_failed_search_and_a_failed_batch_are_reported_and_counted_as_nothing(
 
     figures = audited(search, *ASKED)
     assert figures["total"]["failed"] == ["1"]
-    assert "Left out: 1 questions whose search failed." in sentences(figures)
+    assert "Left out: 1 question whose search failed." in sentences(figures)
     assert figures["total"]["two_sided"] == 2
     assert "store is down" in figures["questions"][1]["error"]
     assert any("cash" in each["message"] for each in figures["degradations"])
 
-    figures = audited(lambda text, k: passages("pro", "con"), ASKED[0], judge=MarkJudge(["con"]))
+    def found(text, k):
+        return passages("con") if "cash" in text.lower() else passages("pro")
+
+    figures = audited(found, *ASKED, judge=MarkJudge(["con"]))
     assert figures["total"]["outcomes"]["neither"] == 1
-    assert "could not be judged" in figures["degradations"][0]["message"]
+    (problem,) = figures["degradations"]
+    assert problem["message"] == "2 pairs could not be judged: cannot read this"
     json.dumps(figures, allow_nan=False)
+
+
+@pytest.mark.parametrize("failing", [RuntimeError("server is down"), None])
+def test_a_judge_that_judges_nothing_is_an_error_and_is_not_asked_for_ever(failing):
+    class Down(MarkJudge):
+        def _table(self, perspectives, passages):
+            self.asked += [p.text for p in passages]
+            if failing is not None:
+                raise failing
+            return np.full((len(passages), len(perspectives)), np.nan)
+
+    judge = Down()
+    says = "none of 40 pairs: " + ("server is down" if failing else "it gave no reason")
+    with pytest.raises(JudgeError, match=says):
+        audited(lambda text, k: passages(*["pro"] * k), *ASKED, k=5, depth=20, judge=judge)
+    assert len(judge.asked) == 20
+    with pytest.raises(JudgeError, match="none of 2 pairs"):
+        audited(lambda text, k: passages("pro"), ASKED[0], judge=Down())
+
+
+def test_a_model_that_is_not_installed_ends_the_audit_at_once():
+    class NotThere(MarkJudge):
+        def _table(self, perspectives, passages):
+            self.asked.append(1)
+            raise MissingDependency("judge", "judging with 'x'")
+
+    judge = NotThere()
+    with pytest.raises(MissingDependency, match=r"perspective-rag\[judge\]"):
+        audited(lambda text, k: passages("pro", "con"), *ASKED, judge=judge)
+    assert len(judge.asked) == 1
+
+
+def test_a_judge_may_take_longer_than_a_request(monkeypatch):
+    """What loads a large model first is not cut off after the time of a search."""
+    module, seen = sys.modules["perspective_rag.audit.measure"], []
+    monkeypatch.setattr(module, "run", lambda flow, book, limits: seen.append(limits) or run(flow))
+    audited(lambda text, k: passages("pro", "con"), ASKED[0])
+    assert [limits.timeout for limits in seen] == [None]
+
+
+def test_questions_that_got_few_passages_or_none_are_said():
+    def search(text, k):
+        if "cash" in text.lower():
+            return []
+        return passages("pro", "con") if "zoos" in text.lower() else passages(*["pro"] * k)
+
+    figures = audited(search, *ASKED)
+    assert figures["total"]["short"] == ["0", "1"]
+    assert "Short: 2 questions got fewer than 5 passages, and 1 of them none at all." in sentences(
+        figures
+    )
 
 
 def test_strict_raises_and_an_outage_is_an_error():
@@ -236,14 +299,15 @@ def test_settings_out_of_range_are_refused(options):
 def test_what_is_no_probability_supports_nothing_and_is_recorded(table):
     class Logits(MarkJudge):
         def _table(self, perspectives, passages):
-            return np.array(table)
+            fine = [[1.0, 0.0]] * len(passages)
+            return np.array(table if "odd" in passages[0].text else fine)
 
     two = (Perspective("support", "yes"), Perspective("oppose", "no"))
-    asked = [AuditQuestion("q", "Which?", two)]
-    search = CallableStore(lambda text, k: passages("pro")[:k])
+    asked = [AuditQuestion(each, each, two) for each in ("pro", "odd")]
+    search = CallableStore(lambda text, k: passages(text if text == "odd" else "pro")[:k])
     measured = measure(asked, search, None, Logits(), k=1, depth=1)
-    ranking = measured.audited[0].rankings["neutral"]
-    assert np.isnan(ranking.support).all()
+    assert measured.audited[0].rankings["neutral"].support.tolist() == [[1.0, 0.0]]
+    assert np.isnan(measured.audited[1].rankings["neutral"].support).all()
     assert measured.degradations
     with pytest.raises(JudgeError, match="marks"):
         measure(asked, search, None, Logits(), k=1, depth=1, strict=True)
@@ -358,6 +422,21 @@ def test_a_question_put_for_one_side_gets_both_and_the_data_sets_pairs_get_their
 
 
 # --- limits ---------------------------------------------------------------------------------------
+
+
+def test_questions_are_read_from_gzip_too(tmp_path):
+    path = tmp_path / "q.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"question": "Should zoos be closed?", "id": "z"}\n'))
+    assert [(each.id, each.text) for each in read_audit_questions(path)] == [
+        ("z", "Should zoos be closed?")
+    ]
+
+
+def test_json_in_a_text_file_is_no_question(tmp_path):
+    path = tmp_path / "q.json"
+    path.write_text('[{"question": "Should zoos be closed?"}]')
+    with pytest.raises(CorpusError, match=r"q\.json:1 looks like JSON.*\.jsonl"):
+        read_audit_questions(path)
 
 
 def test_limits_name_what_they_miss():
