@@ -21,6 +21,7 @@ from benchmarks.latency.report import whole_table
 from benchmarks.load.report import table as load_table
 from benchmarks.overhead.report import table as overhead_table
 from benchmarks.perspective_detection.report import tables as detection_tables
+from benchmarks.pir.adaptive_report import sections as adaptive_sections
 from benchmarks.pir.report import sections as pir_sections
 
 
@@ -75,6 +76,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
 
 DOCUMENTS = (
     "README.md",
+    "docs/adaptive.md",
     "docs/downstream.md",
     "docs/judge.md",
     "docs/measured.md",
@@ -85,7 +87,11 @@ DOCUMENTS = (
 
 def bodies(results: Path) -> dict[str, str]:
     """What each section is to say."""
-    found = {**pir_sections(results), **downstream_sections(results)}
+    found = {
+        **pir_sections(results),
+        **adaptive_sections(results),
+        **downstream_sections(results),
+    }
     for name, (source, section) in SECTIONS.items():
         path = results / f"{source}.json"
         if path.is_file():

@@ -148,9 +148,9 @@ class TransformersEncoder:
         return rows
 
     def _batch(self, texts: list[str], queries: bool) -> Matrix:
+        tokenizer, model = self._loaded(queries)
         import torch
 
-        tokenizer, model = self._loaded(queries)
         with torch.no_grad():
             if self.spec.pooling == "own":
                 found = model.encode(

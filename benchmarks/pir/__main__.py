@@ -23,7 +23,7 @@ from benchmarks.core.bootstrap import RESAMPLES
 from benchmarks.core.command import progress, publish, run_command
 from benchmarks.core.encoders import Pooling
 from benchmarks.pir.bias import countries, country_counts, country_portions
-from benchmarks.pir.data import Group, read_groups, without_labels
+from benchmarks.pir.data import DEMO, FULL, Group, first_roots, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, Vectors
 from benchmarks.pir.extraction import SAMPLE, extraction_scores, llm_extractor, rule_extractor
 from benchmarks.pir.methods import ADAPTIVE, METHODS, PLAIN, Method, adaptive
@@ -31,7 +31,7 @@ from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retri
 from benchmarks.pir.running import Reading, TaskOutcome, run_dense, run_lexical
 from benchmarks.pir.summary import group_summary
 from benchmarks.pir.tables import group_table
-from perspective_rag import ConfigError, OpenAICompatibleLLM
+from perspective_rag import CachedLLM, ConfigError, OpenAICompatibleLLM
 from perspective_rag.adaptive import KINDS
 from perspective_rag.ledger import slug
 
@@ -57,6 +57,7 @@ def _run(
     options: argparse.Namespace, given: list[str], console: Console, *, retriever: Retriever | None
 ) -> int:
     groups = without_labels(read_groups(options.data), options.without)
+    groups = [first_roots(group, options.limit) for group in groups]
     for group in groups:
         for name in group.left_out:
             console.print(f"{group.name}/{name} is no retrieval task and is left out")
@@ -109,6 +110,7 @@ def _measure(
             "reading": reading.to_dict(),
             "methods": list(methods) if isinstance(retriever, DenseRetriever) else [PLAIN],
             "without": list(options.without),
+            "limit": options.limit,
             "resamples": options.resamples,
         },
         seed=options.seed,
@@ -121,8 +123,17 @@ def _measure(
         degradations=0,
         results={"groups": found},
     )
-    name = f"pir-{slug(options.retriever.rpartition('/')[2].rpartition(':')[2])}"
-    return document, f"{name}{reading.suffix}"
+    return document, f"{_name(options, groups)}{reading.suffix}"
+
+
+def _name(options: argparse.Namespace, groups: Sequence[Group]) -> str:
+    """Of the results file: the retriever, and what makes it other than a run on the paper's tasks,
+    so that a trial replaces no results of theirs."""
+    parts = ["pir", slug(options.retriever.rpartition("/")[2].rpartition(":")[2])]
+    parts += [slug(group.name) for group in groups if group.name not in (DEMO, FULL)]
+    if options.limit is not None:
+        parts.append(f"first-{options.limit}")
+    return "-".join(parts)
 
 
 def _outcomes(
@@ -180,7 +191,8 @@ def _extract(
     extractor, name = rule_extractor(), "rules"
     if options.extract != "rules":
         llm = OpenAICompatibleLLM(options.extract, base_url=options.base_url)
-        extractor, name = llm_extractor(llm), llm.name
+        kept = CachedLLM(llm, options.cache / "pir" / "replies.sqlite")
+        extractor, name = llm_extractor(kept), options.extract
     found = {
         group.name: {
             task.name: extraction_scores(task, extractor, seed=options.seed).to_dict()
@@ -202,7 +214,7 @@ def _extract(
         degradations=sum(int(t["degradations"]) for g in found.values() for t in g.values()),
         results={"extraction": found},
     )
-    return document, f"pir-extraction-{slug(name)}"
+    return document, f"pir-extraction-{slug(name.rpartition('/')[2])}"
 
 
 def _methods(names: Sequence[str] | None) -> dict[str, Method]:
@@ -239,7 +251,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--pooling", choices=POOLINGS, help="in place of the retriever's own")
     add("--base-url", help="the OpenAI-compatible server")
     add("--method", action="append", help="only these methods, and plain cosine")
-    add("--without", action="append", default=[], metavar="GROUP/TASK=LABEL")
+    add(
+        "--without",
+        action="append",
+        default=[],
+        metavar="GROUP/TASK=LABEL",
+        help="leave a task's queries of a label out",
+    )
+    add(
+        "--limit",
+        type=whole,
+        metavar="N",
+        help="only the first N roots of each task, on its corpus",
+    )
     add("--extract", metavar="rules|MODEL", help="measure the extraction of perspectives instead")
     add("--as-published", action="store_true", help="all of the switches below")
     add("--unmerged", action="store_true", help="queries of equal text stay apart")
@@ -251,7 +275,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="p = q - r where the perspective is the whole query",
     )
-    add("--out", type=Path, help="results file (default: benchmarks/results/pir-RETRIEVER.json)")
+    add(
+        "--out",
+        type=Path,
+        help="results file (default: benchmarks/results/pir-RETRIEVER[-GROUP].json)",
+    )
     add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
     add("--seed", type=int, default=13, help="of the resampling and sampling")
     add("--resamples", type=whole, default=RESAMPLES, help="default: %(default)s")

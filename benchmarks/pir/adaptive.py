@@ -26,20 +26,29 @@ import numpy as np
 from benchmarks.core import results
 from benchmarks.core.bootstrap import macro_difference
 from benchmarks.core.table import wide_console
+from benchmarks.perspective_detection.judging import named_judge
 from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, TaskVectors, Vectors
 from benchmarks.pir.left_out import left_out
 from benchmarks.pir.methods import METHODS, PLAIN, Method, adaptive
 from benchmarks.pir.metrics import gold_ranks, root_values
 from benchmarks.pir.retrievers import Choices, Retriever, load_retriever
-from benchmarks.pir.stance import reranked
+from benchmarks.pir.stance import other_side_last, reranked
 from benchmarks.pir.tasks import Task
-from perspective_rag import ConfigError, CrossEncoderJudge, PerspectiveRAGError
+from perspective_rag import CachedJudge, ConfigError, PerspectiveRAGError
 from perspective_rag.adaptive import COMMON, KINDS, TOLD_APART
+from perspective_rag.flow import Recorder
+from perspective_rag.options import PipelineOptions
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix
 
 K = 5
+JUDGED = PipelineOptions().judge_k
+CUTS = (1, 10, JUDGED)
+"""Further cuts: with the first ``JUDGED`` in a perfect order, p-Recall@K would be that @JUDGED."""
+
+RERANKED = "adaptive + stance rerank"
+KNOWN = "adaptive, gold of the other side last"
 FIXED = (PLAIN, "pap", "pap+", "add", "tri-sum")
 COMMONS = (0.25, 0.5, 0.75)
 FULL_AT = (0.2, 0.225, 0.25)
@@ -70,17 +79,21 @@ def main(
             retriever = load_retriever(options.retriever, Choices(model=options.model))
         if not isinstance(retriever, DenseRetriever):
             raise ConfigError(f"{options.retriever} has no vectors to project")
+        folder, kept, book = None, None, Recorder()
         if options.rerank and judge is None:
-            judge = CrossEncoderJudge(options.judge)
+            model, folder = named_judge(options.judge)
+            judge = kept = CachedJudge(model, options.cache / "pir" / "verdicts.sqlite")
         vectors = Vectors(retriever, options.cache / "pir")
         kinds = vectors.of_queries(KINDS)
         found: dict[str, Any] = {}
         for group in groups:
             console.print(f"{group.name}: {', '.join(task.name for task in group.tasks)}")
             with_grid = group is groups[0]
-            found[group.name] = _group(group, vectors, kinds, judge, options, with_grid)
+            found[group.name] = _group(group, vectors, kinds, judge, book, options, with_grid)
             console.print(_lines(found[group.name]), highlight=False)
         vectors.close()
+        if kept is not None:
+            kept.close()
         document = results.document(
             "pir.adaptive",
             arguments=given,
@@ -88,9 +101,9 @@ def main(
             seed=options.seed,
             data={g.name: {t.name: t.fingerprint for t in g.tasks} for g in groups},
             embedder=retriever.name,
-            judge={"name": judge.name} if judge is not None else None,
+            judge=results.judge_identity(judge, folder) if judge is not None else None,
             seconds=time.perf_counter() - started,
-            degradations=0,
+            degradations=len(book.degradations),
             results={"groups": found},
         )
         results.write(document, options.out)
@@ -106,6 +119,7 @@ def _group(
     vectors: Vectors,
     kinds: Matrix,
     judge: Judge | None,
+    book: Recorder,
     options: argparse.Namespace,
     with_grid: bool,
 ) -> dict[str, Any]:
@@ -122,6 +136,7 @@ def _group(
     }
     rows: dict[str, Values] = {"merged": {}, "apart": {}}
     grid: dict[str, Values] = {"merged": {}, "apart": {}}
+    cuts: dict[str, dict[int, Values]] = {name: {k: {} for k in CUTS} for name in rows}
     worded: Values = {}
     judged = 0
     for task in group.tasks:
@@ -129,14 +144,17 @@ def _group(
         once = vectors.of(merged)
         scores = {name: _scores(method, once) for name, method in methods.items()}
         if judge is not None:
-            name = "adaptive + stance rerank"
-            scores[name], pairs = reranked(judge, merged, scores["adaptive"])
+            scores[RERANKED], pairs = reranked(judge, merged, scores["adaptive"], book=book)
+            scores[KNOWN] = other_side_last(merged, scores["adaptive"])
             judged += pairs
         of_cells = {name: _scores(method, once) for name, method in cells.items()}
         for target, table in ((rows, scores), (grid, of_cells)):
-            _record(target["merged"], merged, table)
             apart = {name: _spread(each, task, merged) for name, each in table.items()}
-            _record(target["apart"], task, apart)
+            for reading, of, found in (("merged", merged, table), ("apart", task, apart)):
+                _record(target[reading], of, found)
+                if target is rows:
+                    for k, values in cuts[reading].items():
+                        _record(values, of, found, k)
         if options.reworded:
             other = reworded(merged)
             again = vectors.of(other)
@@ -149,7 +167,10 @@ def _group(
     plain = {reading: _means(values[PLAIN]) for reading, values in rows.items()}
     return {
         "judged_pairs": judged,
-        "rows": {reading: _summary(values, options.seed) for reading, values in rows.items()},
+        "rows": {
+            reading: _summary(values, options.seed, cuts[reading])
+            for reading, values in rows.items()
+        },
         "grid": {reading: dict(cells) for reading, cells in means.items()},
         "left_out_one": {r: left_out([means[r]], [plain[r]], 1)[0] for r in means},
         "left_out_two": {r: left_out([means[r]], [plain[r]], 2)[0] for r in means},
@@ -204,13 +225,13 @@ def _spread(scores: Matrix, task: Task, merged: Task) -> Matrix:
     return scores[[place[query.text, query.root] for query in task.queries]]
 
 
-def _record(values: Values, task: Task, scores: Mapping[str, Matrix]) -> None:
+def _record(values: Values, task: Task, scores: Mapping[str, Matrix], k: int = K) -> None:
     for name, each in scores.items():
-        found = root_values(gold_ranks(each, task), task, K)
+        found = root_values(gold_ranks(each, task), task, k)
         values.setdefault(name, {})[task.name] = found
 
 
-def _summary(values: Values, seed: int) -> dict[str, Any]:
+def _summary(values: Values, seed: int, cuts: Mapping[int, Values] | None = None) -> dict[str, Any]:
     summary = {}
     plain = list(values[PLAIN].values())
     for name, tasks in values.items():
@@ -223,6 +244,10 @@ def _summary(values: Values, seed: int) -> dict[str, Any]:
                 float(np.mean([means[t] - 100.0 * np.mean(values[PLAIN][t]) for t in means])), 2
             ),
             "p": round(difference.p, 6),
+            "cuts": {
+                str(k): {task: round(mean, 2) for task, mean in _means(found[name]).items()}
+                for k, found in (cuts or {}).items()
+            },
         }
     return summary
 
@@ -261,7 +286,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", help="an id or folder in place of the retriever's own weights")
     add("--without", action="append", default=[], metavar="GROUP/TASK=LABEL")
     add("--rerank", action="store_true", help="also re-order by stance with a judge")
-    add("--judge", help="the judge's model (default: the one that comes with the package)")
+    add("--judge", default="default", help="default, a folder, a preset or a model id")
     add("--reworded", action="store_true", help="also with queries in other words")
     add("--out", type=Path, default=results.RESULTS / "pir_adaptive.json")
     add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.pir.hub import HUB_TASKS, hub_task, is_hub_folder, read_hub_folder
 from benchmarks.pir.tasks import TASK_FILES, Task, is_task_file, read_task
 from perspective_rag import ConfigError, CorpusError
+
+DEMO, FULL = "pir_demo", "pir_full"
+"""The folders of the demo and of the rebuilt tasks: what the published tables stand beside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +92,10 @@ def without_labels(groups: Sequence[Group], given: Sequence[str]) -> list[Group]
         )
         for group in groups
     ]
+
+
+def first_roots(group: Group, count: int | None) -> Group:
+    """The group with the queries of the first ``count`` roots of each task; None: all of them."""
+    if count is None:
+        return group
+    return replace(group, tasks=tuple(task.first_roots(count) for task in group.tasks))

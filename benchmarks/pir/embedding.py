@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.pir.tasks import PirQuery, Task
+from perspective_rag import ConfigError
 from perspective_rag.corpus import CachedEmbedder
 from perspective_rag.ledger import slug
 from perspective_rag.protocols import Embedder
@@ -61,7 +62,10 @@ class Vectors:
         self._passages = _kept(retriever.embedder, retriever.name, "passages", folder)
 
     def of(self, task: Task, on_progress: Progress | None = None) -> TaskVectors:
-        """The vectors of a task; ``on_progress`` is told the task, texts done and texts in all."""
+        """The vectors of a task; ``on_progress`` is told the task, texts done and texts in all.
+
+        Raises ConfigError for a model that cannot be had.
+        """
         parts = (
             (self._queries, [self.retriever.query_text(query) for query in task.queries]),
             (self._queries, [query.root for query in task.queries]),
@@ -75,20 +79,25 @@ class Vectors:
             rows = []
             for start in range(0, len(texts), AT_ONCE):
                 some = texts[start : start + AT_ONCE]
-                rows.append(embedder.embed_passages(some))
+                rows.append(self._embedded(embedder, some))
                 done += len(some)
                 if on_progress is not None:
                     on_progress(task.name, done, total)
             found.append(np.concatenate(rows))
         return TaskVectors(*found)
 
-    def of_texts(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of further texts on the query side, kept like the others: shape (n, d)."""
-        return self._queries.embed_passages(texts)
-
     def of_queries(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of texts on the query side, shape (n, d)."""
-        return self._queries.embed_passages(list(texts))
+        """The vectors of further texts on the query side, kept like the others: shape (n, d)."""
+        return self._embedded(self._queries, list(texts))
+
+    def _embedded(self, embedder: CachedEmbedder, texts: Sequence[str]) -> Matrix:
+        try:
+            return embedder.embed_passages(texts)
+        except OSError as error:  # what the libraries raise that load models
+            raise ConfigError(
+                f"{self.retriever.name!r} cannot be loaded: give an id that the hub knows or a "
+                f"folder with its weights, --model FOLDER or st:FOLDER ({error})"
+            ) from error
 
     def close(self) -> None:
         """Closes the files of the cache."""

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
+from benchmarks.core.command import run_command
 from benchmarks.core.results import CHECKOUT, read
 from benchmarks.pir.methods import PLAIN
 from benchmarks.pir.tables import heading, ordered
@@ -132,19 +134,25 @@ def heatmap_figure(plt: Any, found: Mapping[str, Any], retriever: str) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Draws the pictures of a results file; exit status 2 when it holds no such group."""
+    """Draws the pictures of a results file; exit status 2 when it cannot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pir.figures", description=__doc__)
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--group", default="pir_demo", help="default: %(default)s")
     parser.add_argument("--out", type=Path, default=FIGURES, help="default: docs/figures")
-    options = parser.parse_args(arguments)
-    document = read(options.results)
+    return run_command(arguments, parser, _run, None)
+
+
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
+    try:
+        document = read(options.results)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{options.results} cannot be read: {error}") from error
     groups = document["results"].get("groups", {})
     if options.group not in groups:
-        print(f"{options.results} has no group {options.group!r}: {', '.join(groups) or 'none'}")
-        return 2
+        known = ", ".join(groups) or "none"
+        raise ConfigError(f"{options.results} has no group {options.group!r}: {known}")
     for path in draw_all(groups[options.group], document["config"]["retriever"], options.out):
-        print(path)
+        console.print(f"{path}", highlight=False)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.core.results import read
 from benchmarks.core.table import Table
+from benchmarks.pir.data import DEMO, FULL
 from benchmarks.pir.published import TASKS
 from benchmarks.pir.tables import (
     backbones_table,
@@ -21,8 +22,6 @@ from benchmarks.pir.tables import (
     shares_table,
 )
 
-DEMO, FULL = "pir_demo", "pir_full"
-
 Documents = Mapping[str, Mapping[str, Any]]
 
 
@@ -32,7 +31,11 @@ def sections(folder: Path) -> dict[str, str]:
         path.stem.removeprefix("pir-"): read(path) for path in sorted(folder.glob("pir-*.json"))
     }
     extracted = {name: d for name, d in documents.items() if "extraction" in d["results"]}
-    measured = {name: d for name, d in documents.items() if "groups" in d["results"]}
+    measured = {
+        name: d
+        for name, d in documents.items()
+        if "groups" in d["results"] and d["config"].get("limit") is None
+    }
     published = {n: d for n, d in measured.items() if any(d["config"]["reading"].values())}
     own = {name: d for name, d in measured.items() if name not in published}
     demo = _with(own, DEMO)

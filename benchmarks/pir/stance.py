@@ -6,28 +6,39 @@ import numpy as np
 
 from benchmarks.pir.tasks import Task
 from perspective_rag.extract.rules import extract_by_rule
-from perspective_rag.flow import run
+from perspective_rag.flow import Recorder, run
 from perspective_rag.options import PipelineOptions
 from perspective_rag.protocols import Judge
 from perspective_rag.rerank import rerank_by_stance, stance_asked
-from perspective_rag.types import Candidate, Matrix, Passage
+from perspective_rag.types import Candidate, Matrix, Passage, Perspective
 
 BEFORE = 10.0
 """Added to the scores of re-ordered documents: above every cosine."""
 
 
+def sides_asked(task: Task) -> list[Perspective | None]:
+    """For each query the side of its root that its text asks for, as the rules read it."""
+    return [stance_asked(extract_by_rule(query.text)) for query in task.queries]
+
+
 def reranked(
-    judge: Judge, task: Task, scores: Matrix, *, limit: int | None = None
+    judge: Judge,
+    task: Task,
+    scores: Matrix,
+    *,
+    limit: int | None = None,
+    book: Recorder | None = None,
 ) -> tuple[Matrix, int]:
     """The scores with the first ``limit`` of each query re-ordered by stance, and the pairs judged.
 
     ``scores`` (n_queries, n_corpus) stand for relevance. A query whose text asks for no side, as
-    the rules read it, keeps its row. ``limit`` None: the pipeline's ``judge_k``.
+    the rules read it, keeps its row. ``limit`` None: the pipeline's ``judge_k``. ``book`` records
+    what could not be judged.
     """
+    book = book or Recorder()
     most = PipelineOptions().judge_k if limit is None else limit
     result, pairs = np.array(scores), 0
-    for row, query in zip(result, task.queries, strict=True):
-        asked = stance_asked(extract_by_rule(query.text))
+    for row, asked in zip(result, sides_asked(task), strict=True):
         if asked is None:
             continue
         best = np.argsort(-row, kind="stable")[:most]
@@ -35,8 +46,28 @@ def reranked(
             Candidate(Passage(str(i), task.corpus[i]), 0.0, {"relevance": float(row[i])})
             for i in best
         ]
-        ordered = run(rerank_by_stance(judge, asked, candidates, limit=most))
+        ordered = run(rerank_by_stance(judge, asked, candidates, limit=most), book)
         for candidate in ordered:
             row[int(candidate.passage.id)] = BEFORE + candidate.score
         pairs += len(candidates)
     return result, pairs
+
+
+def other_side_last(task: Task, scores: Matrix) -> Matrix:
+    """The scores with the gold of the root's other side ranked behind all else.
+
+    What a judge could do at most that takes no document of the other side for one of this side,
+    and knows nothing of the documents that are gold for neither. Queries that ask for no side keep
+    their rows.
+    """
+    result = np.array(scores)
+    asked = sides_asked(task)
+    for places in task.roots.values():
+        for place in places:
+            side, own = asked[place], task.queries[place].gold
+            if side is None:
+                continue
+            others = [p for p in places if (a := asked[p]) is not None and a.stance != side.stance]
+            wrong = frozenset().union(*(task.queries[p].gold for p in others)) - own
+            result[place, sorted(wrong)] -= BEFORE
+    return result

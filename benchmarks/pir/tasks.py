@@ -85,6 +85,11 @@ class Task:
             queries[places[0]] = replace(queries[places[0]], gold=union)
         return replace(self, queries=tuple(queries))
 
+    def first_roots(self, count: int) -> Task:
+        """The queries of the first ``count`` roots, on the whole corpus."""
+        kept = set(list(self.roots)[:count])
+        return replace(self, queries=tuple(q for q in self.queries if q.root in kept))
+
     def root_queries(self) -> Task:
         """One query for each root, without a perspective; any gold of the root will do."""
         queries = []

@@ -12,7 +12,8 @@ from benchmarks.pir import adaptive as comparison
 from benchmarks.pir.cost import measure
 from benchmarks.pir.left_out import left_out
 from benchmarks.pir.left_out import main as left_out_main
-from benchmarks.pir.stance import BEFORE, reranked
+from benchmarks.pir.stance import BEFORE, other_side_last, reranked
+from perspective_rag.flow import Recorder
 from perspective_rag.testing import TableJudge
 from tests.benchmarks.pir_samples import letter_retriever, sample_task, write_json, write_jsonl
 
@@ -58,17 +59,20 @@ def test_other_words_change_what_frames_a_query_and_keep_its_root():
         assert (new.root, new.gold) == (old.root, old.gold)
 
 
-def test_the_side_asked_for_comes_first_within_the_limit():
+def asking_for_sides():
+    """The sample's queries in words that the rules read a side from."""
     task = sample_task()
-    task = comparison.replace(
-        task,
-        queries=tuple(
-            comparison.replace(
-                q, text=f"Find a claim that {q.perspective.split()[3]} the claim: {q.root}"
-            )
-            for q in task.queries
-        ),
+    queries = tuple(
+        comparison.replace(
+            q, text=f"Find a claim that {q.perspective.split()[3]} the claim: {q.root}"
+        )
+        for q in task.queries
     )
+    return comparison.replace(task, queries=queries)
+
+
+def test_the_side_asked_for_comes_first_within_the_limit():
+    task = asking_for_sides()
     scores = np.tile(np.linspace(0.9, 0.4, 6), (5, 1))
     judge = TableJudge({("2", "oppose"): 0.9, ("5", "oppose"): 1.0}, default=0.1)
     result, pairs = reranked(judge, task, scores, limit=4)
@@ -78,11 +82,34 @@ def test_the_side_asked_for_comes_first_within_the_limit():
     assert np.argsort(-result[0]).tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_query_that_asks_for_no_side_keeps_its_scores():
-    task = sample_task()  # "Find a text that supports this: ..." is no claim's side by its wording
-    plain = comparison.replace(
+def test_what_could_not_be_judged_is_recorded():
+    book = Recorder()
+    judge = TableJudge(failing=frozenset(["0"]))
+    scores = np.tile(np.linspace(0.9, 0.4, 6), (5, 1))
+    reranked(judge, asking_for_sides(), scores, book=book)
+    assert len(book.degradations) == 5  # one batch of each query
+
+
+def test_gold_of_the_other_side_comes_last_and_all_else_keeps_its_place():
+    task = asking_for_sides()
+    scores = np.tile(np.linspace(0.9, 0.4, 6), (5, 1))
+    found = other_side_last(task, scores)
+    # d1 supports the tolls and d0 opposes them; the last root has one query and no other side.
+    assert np.argsort(-found[0]).tolist() == [1, 2, 3, 4, 5, 0]
+    assert np.argsort(-found[1]).tolist() == [0, 2, 3, 4, 5, 1]
+    np.testing.assert_array_equal(found[4], scores[4])
+    np.testing.assert_array_equal(other_side_last(plain_words(task), scores), scores)
+
+
+def plain_words(task):
+    """The task with queries that ask for no side."""
+    return comparison.replace(
         task, queries=tuple(comparison.replace(q, text="bridges") for q in task.queries)
     )
+
+
+def test_a_query_that_asks_for_no_side_keeps_its_scores():
+    plain = plain_words(sample_task())
     scores = np.random.default_rng(0).standard_normal((5, 6))
     result, pairs = reranked(TableJudge(), plain, scores)
     assert pairs == 0
@@ -109,6 +136,10 @@ def test_the_command_writes_every_row_with_its_provenance(tmp_path):
         for row in rows.values():
             assert set(row["tasks"]) == {"one", "two"}
             assert 0.0 <= row["mean"] <= 100.0
+            assert row["cuts"]["25"] == {"one": 100.0, "two": 100.0}  # of six documents
+            assert row["cuts"]["1"]["one"] <= row["tasks"]["one"] <= row["cuts"]["10"]["one"]
+    ids = {"name", "threshold", "files"}
+    assert set(document["judge"]) == ids
     assert set(group["left_out_one"]["merged"]["chosen"]) == {"one", "two"}
     assert len(group["grid"]["apart"]) == 9
     chosen = tmp_path / "left_out.json"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks.core.results import read, write
+from benchmarks.core import results
+from benchmarks.core.results import CHECKOUT, read, write
 from benchmarks.pir.__main__ import main
 from benchmarks.pir.embedding import Vectors
 from benchmarks.pir.extraction import (
@@ -24,7 +28,8 @@ from benchmarks.pir.methods import METHODS
 from benchmarks.pir.published import TABLE_2, TABLE_8, TABLE_9, TASKS
 from benchmarks.pir.report import sections
 from benchmarks.pir.retrievers import Choices, load_retriever
-from perspective_rag import CallableLLM, ConfigError
+from perspective_rag import CallableLLM, ConfigError, MissingDependency
+from perspective_rag.vectors import normalised
 from tests.benchmarks.pir_samples import (
     CORPUS,
     Counted,
@@ -34,6 +39,7 @@ from tests.benchmarks.pir_samples import (
     write_json,
     write_jsonl,
 )
+from tests.contract import openai_server as fake
 
 
 def quiet():
@@ -102,6 +108,95 @@ def test_other_models_do_not_share_vectors(tmp_path):
     Vectors(letter_retriever(), tmp_path).of(task)
     other = Vectors(letter_retriever(lambda texts: 2 * letters(texts), "twice"), tmp_path).of(task)
     assert other.corpus == pytest.approx(2 * letters(CORPUS), abs=1e-5)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from benchmarks.pir.__main__ import main
+from tests.benchmarks.pir_samples import CORPUS, Counted, letter_retriever
+
+class Dies(Counted):
+    def __call__(self, texts):
+        if CORPUS[0] in texts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(texts)
+
+main(sys.argv[1:], retriever=letter_retriever(Dies()))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system knows no SIGKILL")
+def test_a_run_that_was_killed_goes_on_from_what_it_embedded(tmp_path):
+    task = write_jsonl(tmp_path / "mine.jsonl")
+    cache = str(tmp_path / "cache")
+    given = ["--data", str(task), "--cache", cache, "--out", str(tmp_path / "killed.json")]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *given], cwd=CHECKOUT, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed.json").exists()
+    counted = Counted()
+    document = run(tmp_path, task, retriever=letter_retriever(counted))
+    assert counted.texts == len(CORPUS)  # queries, roots, perspectives and kinds were kept
+    untouched = run(tmp_path, task, "--cache", str(tmp_path / "new"), retriever=letter_retriever())
+    assert document["results"] == untouched["results"]
+
+
+def test_a_model_that_cannot_be_had_is_said_in_a_line(tmp_path, demo):
+    def unreachable(texts):
+        raise OSError("no connection to the hub")
+
+    console = quiet()
+    given = ["--data", str(demo), "--out", str(tmp_path / "o.json"), "--cache", str(tmp_path)]
+    assert main(given, retriever=letter_retriever(unreachable), console=console) == 2
+    said = " ".join(console.file.getvalue().split())
+    assert "no connection to the hub" in said
+    assert "--model FOLDER" in said
+
+
+def test_an_encoder_without_torch_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingDependency, match="pip install"):
+        load_retriever("simcse-sup").embedder.embed_queries(["bees"])
+
+
+def test_an_embedding_server_is_a_retriever(tmp_path):
+    pytest.importorskip("openai")
+
+    def embeds(body, _):
+        rows = enumerate(letters(body["input"]).tolist())
+        data = [{"object": "embedding", "index": i, "embedding": row} for i, row in rows]
+        return 200, {"object": "list", "data": data, "model": body["model"], "usage": {}}
+
+    task = write_jsonl(tmp_path / "mine.jsonl")
+    given = ["--retriever", "openai:letters-1", "--base-url"]
+    with fake.OpenAIServer(embeds) as server:
+        document = run(tmp_path, task, *given, server.url)
+        asked = len(server.bodies)
+        assert {body["model"] for body in server.bodies} == {"letters-1"}
+        assert run(tmp_path, task, *given, server.url)["results"] == document["results"]
+        assert len(server.bodies) == asked  # kept by model and text
+    units = letter_retriever(lambda texts: normalised(letters(texts)))
+    own = run(tmp_path, task, "--cache", str(tmp_path / "own"), retriever=units)
+    assert own["results"]["groups"] == document["results"]["groups"]
+
+
+def test_a_trial_on_a_few_roots_keeps_the_corpus_and_replaces_no_results(
+    tmp_path, demo, monkeypatch
+):
+    document = run(tmp_path, demo, "--limit", "1", retriever=letter_retriever())
+    task = document["results"]["groups"]["pir_demo"]["tasks"]["story"]
+    assert (task["roots"], task["queries"], task["documents"]) == (1, 2, len(CORPUS))
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "written")
+    mine = tmp_path / "my tasks"
+    mine.mkdir()
+    write_jsonl(mine / "mine.jsonl")
+    rest = ["--cache", str(tmp_path / "cache"), "--resamples", "50", "--retriever", "bm25"]
+    assert main(["--data", str(demo), *rest], console=quiet()) == 0
+    assert main(["--data", str(demo), "--limit", "2", *rest], console=quiet()) == 0
+    assert main(["--data", str(mine), *rest], console=quiet()) == 0
+    names = {path.name for path in (tmp_path / "written").iterdir()}
+    assert names == {"pir-bm25.json", "pir-bm25-first-2.json", "pir-bm25-my-tasks.json"}
+    assert "bm25-first-2" not in sections(tmp_path / "written")["pir-retrievers"]
 
 
 def test_the_published_reading_reaches_the_results(tmp_path, demo):
@@ -188,6 +283,26 @@ def test_extraction_by_rule_and_by_model_is_scored():
     assert extraction_scores(task, rule_extractor(), seed=1, size=2).queries == 2
 
 
+def test_the_command_asks_a_model_for_perspectives_and_keeps_its_replies(tmp_path):
+    pytest.importorskip("openai")
+
+    def reply(body, _):
+        verb = "opposes" if "opposes" in body["messages"][-1]["content"] else "supports"
+        text = f"a text that {verb} this"
+        return fake.chat(json.dumps({"root": "r", "perspectives": [{"text": text}]}))
+
+    task = write_jsonl(tmp_path / "mine.jsonl")
+    with fake.OpenAIServer(reply) as server:
+        given = ["--extract", "org/tiny", "--base-url", server.url]
+        first = run(tmp_path, task, *given)
+        asked = len(server.bodies)
+        assert run(tmp_path, task, *given)["results"] == first["results"]
+        assert len(server.bodies) == asked > 0
+    [group] = first["results"]["extraction"].values()
+    assert group["mine"]["jaccard"] == group["mine"]["token_f1"] == 1.0
+    assert first["config"]["extractor"] == "org/tiny"
+
+
 def test_sections_and_pictures_come_from_the_results(tmp_path, demo):
     pytest.importorskip("matplotlib")
     folder = tmp_path / "results"
@@ -212,6 +327,8 @@ def test_sections_and_pictures_come_from_the_results(tmp_path, demo):
     before = (pictures / "pir-recall.svg").read_bytes()
     assert draw(given) == 0
     assert (pictures / "pir-recall.svg").read_bytes() == before
+    assert draw([*given, "--group", "none of these"]) == 2
+    assert draw(["--results", str(tmp_path / "nothing.json")]) == 2
 
 
 def test_without_results_there_are_no_sections(tmp_path):
