@@ -23,7 +23,8 @@ class Call:
     given and awaited.
 
     ``counts`` are quantities added to the trace when the call is made, e.g. ``{"judged_pairs":
-    20}``.
+    20}``. ``in_turn``: the calls of its batch are made one after the other, because side by side
+    they would only wait for each other.
     """
 
     stage: str
@@ -32,6 +33,7 @@ class Call:
     kwargs: dict[str, Any] = field(default_factory=dict)
     afunction: Callable[..., Awaitable[Any]] | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    in_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def answers_from_threads(calls: Sequence[Call], limits: Limits) -> list[Reply]:
                 waiting.clear()
             done.put((index, outcome))
 
-    for _ in range(min(limits.max_concurrency, len(calls))):
+    for _ in range(min(_at_a_time(calls, limits), len(calls))):
         threads.start(work)
     replies: dict[int, Reply] = {}
     try:
@@ -103,6 +105,10 @@ def answers_from_threads(calls: Sequence[Call], limits: Limits) -> list[Reply]:
     finally:
         waiting.clear()  # after an interrupt no further call is made
     return [replies[index] for index in range(len(calls))]
+
+
+def _at_a_time(calls: Sequence[Call], limits: Limits) -> int:
+    return 1 if any(step.in_turn for step in calls) else limits.max_concurrency
 
 
 def _entered(step: Call, limits: Limits) -> Place:
@@ -128,7 +134,7 @@ def _overdue(
 
 async def answers_from_loop(calls: Sequence[Call], limits: Limits) -> list[Reply]:
     """A reply for each call, in their order; calls without an async form run in threads."""
-    own_places = asyncio.Semaphore(limits.max_concurrency)
+    own_places = asyncio.Semaphore(_at_a_time(calls, limits))
 
     async def answer(step: Call) -> Reply:
         async with own_places:

@@ -37,7 +37,9 @@ class Store(Protocol):
 
     ``takes_vector`` says whether ``vector`` is used (shape (d,)); when False the store searches by
     ``text`` alone and ``vector`` is None. Hits come best first; their scores are higher-is-better,
-    or None.
+    or None. A store that computes in Python and never waits may have ``in_turn = True``: the
+    searches of a request are then made one after the other, as threads that compute in Python take
+    turns anyway, and lose time by it.
     """
 
     takes_vector: bool

@@ -85,6 +85,7 @@ def search_all(
         except Exception as error:
             raise RetrievalError(f"the queries could not be embedded: {error!r}") from error
     calls, geometries = [], []
+    in_turn = bool(getattr(store, "in_turn", False))
     for query in queries:
         vector, geometry = request.vectors.get(query.text), None
         depth = max(options.k, options.fetch_k)
@@ -100,7 +101,8 @@ def search_all(
                 if problem:
                     yield from degrade("project", f"{problem} (query {query.text!r})")
         wanted = {"k": depth, "filter": request.filter}
-        calls.append(Call("search", store.search, (query.text, vector), wanted, store.asearch))
+        asked = (query.text, vector)
+        calls.append(Call("search", store.search, asked, wanted, store.asearch, in_turn=in_turn))
         geometries.append(geometry)
     replies = yield calls
     errors = [reply.error for reply in replies if reply.error is not None]

@@ -53,7 +53,8 @@ def test_errors_are_replies_not_exceptions(kind):
 
 
 @both
-def test_calls_of_a_batch_run_side_by_side_within_the_limit(kind):
+@pytest.mark.parametrize(("in_turn", "at_a_time"), [(False, 3), (True, 1)])
+def test_calls_of_a_batch_run_side_by_side_within_the_limit_or_in_turn(kind, in_turn, at_a_time):
     running, most, lock = 0, 0, threading.Lock()
 
     def work():
@@ -66,10 +67,10 @@ def test_calls_of_a_batch_run_side_by_side_within_the_limit(kind):
             running -= 1
 
     def flow():
-        yield [Call("work", work) for _ in range(9)]
+        yield [Call("work", work, in_turn=in_turn) for _ in range(9)]
 
     drive(kind, flow, Limits(timeout=5, max_concurrency=3))
-    assert most == 3
+    assert most == at_a_time
 
 
 @both

@@ -233,10 +233,12 @@ class PerspectiveRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         options = _named(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
-        with children_of(run_manager.get_child()):
+        heard = bool(run_manager.handlers)
+        with children_of(run_manager.get_child(), heard=heard):
             result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
-        config = RunnableConfig(callbacks=run_manager.get_child())
-        dispatch_custom_event(EVENT, report_of(result), config=config)
+        if heard:
+            config = RunnableConfig(callbacks=run_manager.get_child())
+            dispatch_custom_event(EVENT, report_of(result), config=config)
         return documents_of(result)
 
     async def _aget_relevant_documents(
@@ -252,12 +254,14 @@ class PerspectiveRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         options = _named(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
-        with children_of(run_manager.get_child()):
+        heard = bool(run_manager.handlers)
+        with children_of(run_manager.get_child(), heard=heard):
             result = await self.aretrieve(
                 query, perspectives=perspectives, filter=filter, **options
             )
-        config = RunnableConfig(callbacks=run_manager.get_child())
-        await adispatch_custom_event(EVENT, report_of(result), config=config)
+        if heard:
+            config = RunnableConfig(callbacks=run_manager.get_child())
+            await adispatch_custom_event(EVENT, report_of(result), config=config)
         return documents_of(result)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:

@@ -38,9 +38,10 @@ class LangChainStore:
     for a class nobody knows the one that serves any store. A filter reaches every search under the
     name the store's own method has for it, or ``filter_keyword``; ``search_kwargs`` are added to
     every search. The store's own async methods are used where they leave the event loop free, else
-    its sync ones in a thread.
+    its sync ones in a thread. ``in_turn``: see ``protocols.Store``.
     """
 
+    in_turn: bool
     embeddings_of: Callable[[Sequence[Passage]], Matrix]
 
     def __init__(
@@ -55,6 +56,7 @@ class LangChainStore:
         self.search_kwargs = dict(search_kwargs or {})
         self.filter_keyword = filter_keyword
         self.adapter = adapter or adapter_of(vectorstore)
+        self.in_turn = self.adapter.in_turn(vectorstore)
         self._by_vector = self.adapter.takes_vector(vectorstore)
         self.takes_vector = self._by_vector or isinstance(
             vectorstore.embeddings, SteerableEmbeddings

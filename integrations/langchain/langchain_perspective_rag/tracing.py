@@ -19,15 +19,30 @@ from perspective_rag.protocols import Judge
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Matrix
 
+
+@dataclass(frozen=True, slots=True)
+class _Parent:
+    """What nested calls report to, and whether anybody listens to it."""
+
+    callbacks: Callbacks = None
+    heard: bool = True
+
+
+_OUTSIDE = _Parent()
+
 # A context variable reaches the worker threads and tasks in which a request makes its calls,
 # and keeps concurrent requests on one retriever apart.
-_PARENT: ContextVar[Callbacks] = ContextVar("langchain_perspective_rag_parent", default=None)
+_PARENT: ContextVar[_Parent] = ContextVar("langchain_perspective_rag_parent", default=_OUTSIDE)
 
 
 @contextmanager
-def children_of(callbacks: Callbacks) -> Iterator[None]:
-    """Calls made inside report to ``callbacks``, which is a run manager's ``get_child()``."""
-    token = _PARENT.set(callbacks)
+def children_of(callbacks: Callbacks, *, heard: bool = True) -> Iterator[None]:
+    """Calls made inside report to ``callbacks``, which is a run manager's ``get_child()``.
+
+    ``heard=False``: the run has no handlers, so that its searches and judgements need not be runs;
+    models, which may have handlers of their own, are called as ever.
+    """
+    token = _PARENT.set(_Parent(callbacks, heard))
     try:
         yield
     finally:
@@ -36,11 +51,13 @@ def children_of(callbacks: Callbacks) -> Iterator[None]:
 
 def child_config(stage: str) -> RunnableConfig:
     """The config of a nested call; outside of ``children_of`` the chain around it is the parent."""
-    return {"callbacks": _PARENT.get(), "tags": [f"perspective_rag:{stage}"]}
+    return {"callbacks": _PARENT.get().callbacks, "tags": [f"perspective_rag:{stage}"]}
 
 
 def traced_search(name: str, text: str, search: Callable[[], list[Document]]) -> list[Document]:
     """``search()`` as a retriever run of its own: vector stores do not report themselves."""
+    if not _PARENT.get().heard:
+        return search()
     config = ensure_config(child_config("search"))
     manager = CallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
     run = manager.on_retriever_start(None, text, name=name)
@@ -57,6 +74,8 @@ async def atraced_search(
     name: str, text: str, search: Callable[[], Awaitable[list[Document]]]
 ) -> list[Document]:
     """The same for an asynchronous search."""
+    if not _PARENT.get().heard:
+        return await search()
     config = ensure_config(child_config("search"))
     manager = AsyncCallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
     run = await manager.on_retriever_start(None, text, name=name)
@@ -108,7 +127,7 @@ class TracedJudge:
             flow.close()
 
     def _traced(self, step: Step, inputs: dict[str, Any]) -> Step:
-        if not isinstance(step, Call) or step.afunction is not None:
+        if not isinstance(step, Call) or step.afunction is not None or not _PARENT.get().heard:
             return step
         return replace(
             step,

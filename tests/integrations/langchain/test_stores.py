@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import numpy as np
 import pytest
@@ -185,6 +186,42 @@ def test_ids_and_cosines(kind, filled, flat, embeddings, debate):
         expected = cosines[hit.passage.id] if kind in IN_PROCESS else None
         assert hit.score == (None if expected is None else pytest.approx(expected, abs=1e-5))
         assert isinstance(hit.passage.source, Document)
+
+
+class Watched(InMemoryVectorStore):
+    """Counts the searches it makes at a time; each waits a little for another to begin."""
+
+    now = most = 0
+
+    def similarity_search_by_vector(self, embedding, k=4, **kwargs):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        time.sleep(0.05)
+        self.now -= 1
+        return super().similarity_search_by_vector(embedding, k, **kwargs)
+
+
+class SideBySide(StoreAdapter):
+    at_hand = True
+
+
+@pytest.mark.parametrize(("adapter", "at_a_time"), [(None, 1), (SideBySide(), 3)])
+async def test_a_store_that_computes_in_python_is_searched_in_turn(
+    flat, embeddings, debate, adapter, at_a_time
+):
+    sides = ["Cages are cruel.", "Zoos save species."]
+    store = Watched(embeddings)
+    store.add_documents(flat)
+    retriever = PerspectiveRetriever.wrap(store, judge=None, adapter=adapter)
+    retriever.invoke(debate.question, perspectives=sides)
+    assert store.most == at_a_time
+    store.most = 0
+    await retriever.ainvoke(debate.question, perspectives=sides)
+    assert store.most == at_a_time
+
+
+def test_which_stores_compute_in_python(kind, filled):
+    assert LangChainStore(filled).in_turn is (kind in {"in-memory", "qdrant-cosine"})
 
 
 def test_r8_filters_arrive(kind, filled, debate):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import numpy as np
 import pytest
@@ -89,6 +90,38 @@ def test_hits_come_best_first_whatever_the_stores_numbers_mean(index, texts):
     cosines = [float(HashEmbedder().embed_passages([hit.passage.text])[0] @ vector) for hit in hits]
     for hit, cosine in zip(hits, cosines, strict=True):
         assert hit.score is None or hit.score == pytest.approx(cosine, abs=1e-5)
+
+
+class Watched(SimpleVectorStore):
+    """Counts the searches it makes at a time; each waits a little for another to begin."""
+
+    def query(self, query, **kwargs):
+        seen["now"] += 1
+        seen["most"] = max(seen["most"], seen["now"])
+        time.sleep(0.05)
+        seen["now"] -= 1
+        return super().query(query, **kwargs)
+
+
+seen = {"now": 0, "most": 0}
+
+
+@pytest.mark.parametrize(("adapter", "at_a_time"), [(None, 1), (StoreAdapter(), 3)])
+async def test_a_store_that_computes_in_python_is_searched_in_turn(zoo, texts, adapter, at_a_time):
+    nodes = [TextNode(id_=name, text=text) for name, text in texts.items()]
+    index = zoo.index(vector_store=Watched(), nodes=nodes)
+    retriever = PerspectiveRetriever(index, judge=None, perspectives=PERSPECTIVES, adapter=adapter)
+    seen["most"] = 0
+    retriever.retrieve(QUESTION)
+    assert seen["most"] == at_a_time
+    seen["most"] = 0
+    await retriever.aretrieve(QUESTION)
+    assert seen["most"] == at_a_time
+
+
+def test_which_stores_compute_in_python(index, vector_store):
+    name = type(vector_store).__name__
+    assert LlamaIndexStore(index).in_turn is (name in {"SimpleVectorStore", "QdrantVectorStore"})
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])

@@ -57,6 +57,10 @@ class StoreAdapter:
         own = overrides(store, "asimilarity_search_by_vector")
         return own and not self.at_hand and not self._searches()
 
+    def in_turn(self, store: Any) -> bool:
+        """Whether the store computes in Python, so that searches side by side gain nothing."""
+        return False
+
     def filter_keyword(
         self, store: VectorStore, method: str = "similarity_search_by_vector"
     ) -> str:

@@ -28,6 +28,10 @@ class QdrantAdapter(StoreAdapter):
 
     id_key = "_id"
 
+    def in_turn(self, store: Any) -> bool:
+        """Of a local one, whose every search makes a copy of all vectors; a server takes many."""
+        return type(getattr(store.client, "_client", None)).__name__ == "QdrantLocal"
+
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """One ``retrieve`` by id."""
         names = [passage.metadata.get("_id") for passage in passages]

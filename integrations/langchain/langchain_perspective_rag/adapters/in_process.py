@@ -20,6 +20,10 @@ class InMemoryAdapter(StoreAdapter):
 
     at_hand = True
 
+    def in_turn(self, store: Any) -> bool:
+        """Always: most of a search makes an array of lists of numbers."""
+        return True
+
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """From the store's own dictionary."""
         entries = [store.store.get(passage.id) for passage in passages]

@@ -30,13 +30,15 @@ class StoreAdapter:
 
     ``vectors`` reads its vectors back, and ``at_hand`` says that they lie in this process and cost
     a look-up instead of a request. ``awaits``: whether its async search can be used in any event
-    loop. ``is_new``: whether nothing was ever stored, for a store that then raises instead of
+    loop. ``in_turn``: whether it computes in Python, so that searches side by side gain nothing.
+    ``is_new``: whether nothing was ever stored, for a store that then raises instead of
     finding nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
     """
 
     vectors: Reader | None = None
     at_hand: bool = False
     awaits: Callable[[Any], bool] = _yes
+    in_turn: Callable[[Any], bool] = _no
     is_new: Callable[[Any], bool] = _no
 
     def matrix(self, vector_store: Any, passages: Sequence[Passage]) -> Matrix:
@@ -73,6 +75,11 @@ def _qdrant(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
     }
 
 
+def _is_local(store: Any) -> bool:
+    # Every search of a local Qdrant makes a copy of all vectors; a server takes many at a time.
+    return type(getattr(store._client, "_client", None)).__name__ == "QdrantLocal"
+
+
 def _milvus(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
     rows = store.client.query(
         store.collection_name, ids=list(names), output_fields=[store.embedding_field]
@@ -105,13 +112,14 @@ class FaissPositions:
 
 ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
     {
-        "SimpleVectorStore": StoreAdapter(_simple, at_hand=True),
+        "SimpleVectorStore": StoreAdapter(_simple, at_hand=True, in_turn=_yes),
         "FaissVectorStore": StoreAdapter(at_hand=True),  # its reader needs the index
         "ChromaVectorStore": StoreAdapter(_chroma),
         "QdrantVectorStore": StoreAdapter(
             _qdrant,
             # It searches asynchronously with a client of its own only, and raises without it.
             awaits=lambda store: store._aclient is not None,
+            in_turn=_is_local,
             is_new=lambda store: not store._client.collection_exists(store.collection_name),
         ),
         # Its vectors come with its nodes.

@@ -44,10 +44,12 @@ class LlamaIndexStore:
     store's vectors can be read back.
 
     ``adapter`` knows what is special about a vector store; by default the one for its class, and
-    for a class nobody knows the one that serves any store.
+    for a class nobody knows the one that serves any store. ``in_turn``: see
+    ``protocols.Store``.
     """
 
     takes_vector: bool
+    in_turn: bool
     embeddings_of: Callable[[Sequence[Passage]], Matrix]
 
     def __init__(
@@ -69,6 +71,7 @@ class LlamaIndexStore:
         self.check_filters(filters)
         self._filters = filters
         self._adapter = adapter or _adapter(self._plain, self._vectors)
+        self.in_turn = self._adapter.in_turn(self._vectors)
         if self._adapter.vectors is not None and self.takes_vector:
             self.embeddings_of = partial(self._adapter.matrix, self._vectors)
 
