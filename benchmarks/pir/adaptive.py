@@ -12,11 +12,9 @@ apart. For the first group also the constants chosen on all tasks but one, and b
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,7 +31,8 @@ from benchmarks.pir.left_out import left_out
 from benchmarks.pir.methods import METHODS, PLAIN, Method, adaptive
 from benchmarks.pir.metrics import gold_ranks, root_values
 from benchmarks.pir.retrievers import Choices, Retriever, load_retriever
-from benchmarks.pir.stance import other_side_last, reranked
+from benchmarks.pir.rewording import reworded
+from benchmarks.pir.stance import other_side_last, reranked, sides_asked, sides_found
 from benchmarks.pir.tasks import Task
 from perspective_rag import CachedJudge, ConfigError, PerspectiveRAGError
 from perspective_rag.adaptive import COMMON, KINDS, TOLD_APART
@@ -138,7 +137,7 @@ def _group(
     grid: dict[str, Values] = {"merged": {}, "apart": {}}
     cuts: dict[str, dict[int, Values]] = {name: {k: {} for k in CUTS} for name in rows}
     worded: Values = {}
-    judged = 0
+    judged, sides = 0, {}
     for task in group.tasks:
         merged = task.merged()
         once = vectors.of(merged)
@@ -147,6 +146,12 @@ def _group(
             scores[RERANKED], pairs = reranked(judge, merged, scores["adaptive"], book=book)
             scores[KNOWN] = other_side_last(merged, scores["adaptive"])
             judged += pairs
+        if any(sides_asked(merged)):
+            sides[task.name] = {
+                name: sides_found(merged, scores[name], K)
+                for name in (PLAIN, "pap", "adaptive", RERANKED)
+                if name in scores
+            }
         of_cells = {name: _scores(method, once) for name, method in cells.items()}
         for target, table in ((rows, scores), (grid, of_cells)):
             apart = {name: _spread(each, task, merged) for name, each in table.items()}
@@ -167,6 +172,7 @@ def _group(
     plain = {reading: _means(values[PLAIN]) for reading, values in rows.items()}
     return {
         "judged_pairs": judged,
+        "sides": sides,
         "rows": {
             reading: _summary(values, options.seed, cuts[reading])
             for reading, values in rows.items()
@@ -176,43 +182,6 @@ def _group(
         "left_out_two": {r: left_out([means[r]], [plain[r]], 2)[0] for r in means},
         "reworded": _summary(worded, options.seed) if worded else None,
     }
-
-
-def reworded(task: Task) -> Task:
-    """The same task in other words: what frames queries and perspectives is said differently."""
-    return replace(
-        task,
-        queries=tuple(
-            replace(
-                query,
-                text=_other_words(query.text),
-                perspective=_other_words(query.perspective),
-            )
-            for query in task.queries
-        ),
-    )
-
-
-def _other_words(text: str) -> str:
-    for pattern, words in _WORDS:
-        text = pattern.sub(words, text, count=1)
-    return text
-
-
-_WORDS = tuple(
-    (re.compile(pattern, re.IGNORECASE), words)
-    for pattern, words in (
-        (r"^find (an? )?", "I would like to see "),
-        (r"\ba news article\b|\bnews article\b", "press coverage"),
-        (r"\ba claim\b|\bclaim\b", "an assertion"),
-        (r"\ba story\b", "a short tale"),
-        (r"\bopposes\b", "disagrees with"),
-        (r"\bsupports\b", "agrees with"),
-        (r"\brefutes\b", "disproves"),
-        (r"\bhappened in\b", "from"),
-        (r"\brelates to\b", "has to do with"),
-    )
-)
 
 
 def _scores(method: Method, vectors: TaskVectors) -> Matrix:

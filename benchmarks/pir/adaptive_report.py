@@ -79,7 +79,9 @@ def _full(documents: Documents) -> str:
 
 
 def _stance(documents: Documents) -> str:
-    """What the judge's order is worth at each cut, and what could be had at most."""
+    """What the judge's order is worth at each cut, what could be had at most, and which sides the
+    first five take.
+    """
     tables = []
     for name, document in documents.items():
         for group, words in ((DEMO, "demo"), (FULL, "in full")):
@@ -88,11 +90,16 @@ def _stance(documents: Documents) -> str:
                 continue
             rows = found["rows"]["merged"]
             cuts = ("1", "5", "10", str(JUDGED))
-            table = Table(f"Perspectrum, {words}, {name}", ["", *(f"@{k}" for k in cuts)])
+            columns = ["", *(f"@{k}" for k in cuts), "of the first 5: asked / other / neither"]
+            table = Table(f"Perspectrum, {words}, {name}", columns)
             for method in (PLAIN, ADAPTIVE, RERANKED, KNOWN):
                 row = rows[method]
                 at = {**row["cuts"], "5": row["tasks"]}
-                table.add(_shown(method), *(f"{at[k][STANCES]:.1f}" for k in cuts))
+                sides = found["sides"][STANCES].get(method)
+                shares = (
+                    " / ".join(f"{100 * share:.1f}" for share in sides.values()) if sides else ""
+                )
+                table.add(_shown(method), *(f"{at[k][STANCES]:.1f}" for k in cuts), shares)
             tables.append(table.markdown())
     return "\n".join(tables)
 

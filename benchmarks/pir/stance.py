@@ -53,6 +53,22 @@ def reranked(
     return result, pairs
 
 
+def other_gold(task: Task) -> dict[int, frozenset[int]]:
+    """For each query that asks for a side, the documents that are gold for the other side of its
+    root and not for its own.
+    """
+    asked = sides_asked(task)
+    found = {}
+    for places in task.roots.values():
+        for place in places:
+            if (side := asked[place]) is None:
+                continue
+            others = [p for p in places if (a := asked[p]) is not None and a.stance != side.stance]
+            gold = frozenset[int]().union(*(task.queries[p].gold for p in others))
+            found[place] = gold - task.queries[place].gold
+    return found
+
+
 def other_side_last(task: Task, scores: Matrix) -> Matrix:
     """The scores with the gold of the root's other side ranked behind all else.
 
@@ -61,13 +77,19 @@ def other_side_last(task: Task, scores: Matrix) -> Matrix:
     their rows.
     """
     result = np.array(scores)
-    asked = sides_asked(task)
-    for places in task.roots.values():
-        for place in places:
-            side, own = asked[place], task.queries[place].gold
-            if side is None:
-                continue
-            others = [p for p in places if (a := asked[p]) is not None and a.stance != side.stance]
-            wrong = frozenset().union(*(task.queries[p].gold for p in others)) - own
-            result[place, sorted(wrong)] -= BEFORE
+    for place, wrong in other_gold(task).items():
+        result[place, sorted(wrong)] -= BEFORE
     return result
+
+
+def sides_found(task: Task, scores: Matrix, k: int) -> dict[str, float]:
+    """Shares of the first ``k`` of the queries that ask for a side: gold for the side ``asked``
+    for, for the ``other`` one, for ``neither``.
+    """
+    counts = dict.fromkeys(("asked", "other", "neither"), 0)
+    for place, wrong in other_gold(task).items():
+        for document in np.argsort(-scores[place], kind="stable")[:k].tolist():
+            own = document in task.queries[place].gold
+            counts["asked" if own else "other" if document in wrong else "neither"] += 1
+    total = max(1, sum(counts.values()))
+    return {name: round(count / total, 6) for name, count in counts.items()}

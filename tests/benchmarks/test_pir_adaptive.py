@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from benchmarks.pir import adaptive as comparison
 from benchmarks.pir.cost import measure
 from benchmarks.pir.left_out import left_out
 from benchmarks.pir.left_out import main as left_out_main
-from benchmarks.pir.stance import BEFORE, other_side_last, reranked
+from benchmarks.pir.rewording import reworded
+from benchmarks.pir.stance import BEFORE, other_side_last, reranked, sides_found
 from perspective_rag.flow import Recorder
 from perspective_rag.testing import TableJudge
 from tests.benchmarks.pir_samples import letter_retriever, sample_task, write_json, write_jsonl
@@ -52,7 +54,7 @@ def test_a_group_with_as_many_tasks_as_are_left_out_has_no_such_protocol():
 
 def test_other_words_change_what_frames_a_query_and_keep_its_root():
     task = sample_task()
-    other = comparison.reworded(task)
+    other = reworded(task)
     assert other.queries[1].text.startswith("I would like to see text that disagrees with")
     for old, new in zip(task.queries, other.queries, strict=True):
         assert new.text.endswith(old.root)
@@ -63,12 +65,10 @@ def asking_for_sides():
     """The sample's queries in words that the rules read a side from."""
     task = sample_task()
     queries = tuple(
-        comparison.replace(
-            q, text=f"Find a claim that {q.perspective.split()[3]} the claim: {q.root}"
-        )
+        replace(q, text=f"Find a claim that {q.perspective.split()[3]} the claim: {q.root}")
         for q in task.queries
     )
-    return comparison.replace(task, queries=queries)
+    return replace(task, queries=queries)
 
 
 def test_the_side_asked_for_comes_first_within_the_limit():
@@ -101,11 +101,19 @@ def test_gold_of_the_other_side_comes_last_and_all_else_keeps_its_place():
     np.testing.assert_array_equal(other_side_last(plain_words(task), scores), scores)
 
 
+def test_the_first_are_counted_by_the_side_they_are_gold_for():
+    task = asking_for_sides()
+    scores = np.tile(np.linspace(0.9, 0.4, 6), (5, 1))
+    # The first three are d0, d1, d2: one of each side of the tolls, and for the bees, whose sides
+    # are d2 and d3, one, which is of the other side for who opposes; nothing for the trains.
+    found = sides_found(task, scores, 3)
+    assert found == pytest.approx({"asked": 3 / 15, "other": 3 / 15, "neither": 9 / 15}, abs=1e-6)
+    assert sides_found(plain_words(task), scores, 3) == {"asked": 0, "other": 0, "neither": 0}
+
+
 def plain_words(task):
     """The task with queries that ask for no side."""
-    return comparison.replace(
-        task, queries=tuple(comparison.replace(q, text="bridges") for q in task.queries)
-    )
+    return replace(task, queries=tuple(replace(q, text="bridges") for q in task.queries))
 
 
 def test_a_query_that_asks_for_no_side_keeps_its_scores():
