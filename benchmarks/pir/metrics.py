@@ -48,6 +48,13 @@ class GoldRanks:
         rows = zip(self.above.tolist(), self.tied.tolist(), self.gold.tolist(), strict=True)
         return np.array([_chance(above, tied, gold, k) for above, tied, gold in rows])
 
+    def bounds(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Success at k were gold to lose, and to win, every tie: two arrays of shape (n_queries,),
+        the values of ``success`` between them.
+        """
+        lost, won = self.above + self.tied - self.gold < k, self.above < k
+        return lost.astype(np.float64), won.astype(np.float64)
+
 
 def _chance(above: int, tied: int, gold: int, k: int) -> float:
     places = min(k - above, tied)
@@ -92,7 +99,20 @@ def root_values(
     ``zero_single_roots`` a root with a single query scores 0 whatever was retrieved, as in the
     published code.
     """
-    success = ranks.success(k)
+    return _of_roots(ranks.success(k), task, zero_single_roots)
+
+
+def tie_bounds(
+    ranks: GoldRanks, task: Task, k: int, *, zero_single_roots: bool = False
+) -> tuple[float, float]:
+    """p-Recall@k were gold to lose, and to win, every tie: p-Recall@k lies between them."""
+    lost, won = (
+        float(np.mean(_of_roots(each, task, zero_single_roots))) for each in ranks.bounds(k)
+    )
+    return lost, won
+
+
+def _of_roots(success: NDArray[np.float64], task: Task, zero_single_roots: bool) -> list[float]:
     return [
         0.0 if zero_single_roots and len(places) == 1 else float(success[places].mean())
         for places in task.roots.values()

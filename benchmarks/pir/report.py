@@ -20,6 +20,7 @@ from benchmarks.pir.tables import (
     recall_table,
     retrievers_table,
     shares_table,
+    ties_table,
 )
 
 Documents = Mapping[str, Mapping[str, Any]]
@@ -51,6 +52,7 @@ def sections(folder: Path) -> dict[str, str]:
         ),
         "pir-recall": _text(recall_table(demo, DEMO)),
         "pir-shares": _text(shares_table(demo, DEMO)),
+        "pir-ties": _text(ties_table(_with_ties(_with(measured, DEMO)), DEMO)),
         "pir-backbones": _text(backbones_table(dense, DEMO)),
         "pir-full": "\n".join(_methods(_with(own, FULL), FULL, "the rebuilt tasks")),
         "pir-as-published": "\n".join(
@@ -109,6 +111,15 @@ def _with(documents: Documents, group: str) -> Documents:
         if group in d["results"]["groups"]
     }
     return {name: documents[name] for name, each in found.items() if wanted <= set(each["tasks"])}
+
+
+def _with_ties(documents: Documents) -> Documents:
+    """Those that say what ties are worth."""
+    return {
+        name: d
+        for name, d in documents.items()
+        if all("ties" in task for task in d["results"]["groups"][DEMO]["tasks"].values())
+    }
 
 
 def _extractions(documents: Documents) -> Documents:

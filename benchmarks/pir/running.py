@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.pir.bias import label_shares
 from benchmarks.pir.embedding import TaskVectors
 from benchmarks.pir.methods import METHODS, PLAIN, Method
-from benchmarks.pir.metrics import CUTS, gold_ranks, recall_at_k, root_values
+from benchmarks.pir.metrics import CUTS, gold_ranks, recall_at_k, root_values, tie_bounds
 from benchmarks.pir.retrievers.lexical import LexicalRetriever
 from benchmarks.pir.tasks import Task
 from perspective_rag.types import Matrix
@@ -71,6 +71,7 @@ class TaskOutcome:
     recall: Mapping[str, Mapping[int, float]]
     root_recall: Mapping[int, float]
     shares: Mapping[int, Mapping[str, Any]]
+    ties: Mapping[int, tuple[float, float]]
     root_scores: Matrix = field(repr=False)
     plain_scores: Matrix = field(repr=False)
 
@@ -123,6 +124,7 @@ def _outcome(
         recall={name: {k: recall_at_k(each, k) for k in CUTS} for name, each in ranks.items()},
         root_recall={k: recall_at_k(root_ranks, k) for k in CUTS},
         shares={k: label_shares(root_scores, task, k) for k in (1, 5)},
+        ties={k: tie_bounds(ranks[PLAIN], task, k, zero_single_roots=zero) for k in CUTS},
         root_scores=root_scores,
         plain_scores=np.asarray(scores[PLAIN]),
     )

@@ -37,6 +37,10 @@ def task_summary(outcome: TaskOutcome, seed: int, resamples: int = RESAMPLES) ->
             for name, values in outcome.values.items()
         },
         "root_recall": {str(k): round(outcome.root_recall[k], 6) for k in CUTS},
+        "ties": {
+            str(k): {"lost": round(lost, 6), "won": round(won, 6)}
+            for k, (lost, won) in outcome.ties.items()
+        },
         "label_shares": {str(k): shares for k, shares in outcome.shares.items()},
     }
 

@@ -88,6 +88,25 @@ def recall_table(documents: Mapping[str, Document], group: str) -> Table:
     return table
 
 
+def ties_table(documents: Mapping[str, Document], group: str, k: str = "5") -> Table:
+    """Plain p-Recall@k were gold to lose every tie, as it is scored, and were gold to win each."""
+    title = f"Plain p-Recall@{k}: gold loses every tie / expected / gold wins every tie"
+    table = Table(title, ["results", *map(heading, TASKS), "average"])
+    for name, document in documents.items():
+        tasks = document["results"]["groups"][group]["tasks"]
+        rows = [
+            (
+                tasks[task]["ties"][k]["lost"],
+                tasks[task]["methods"][PLAIN]["p_recall"][k]["mean"],
+                tasks[task]["ties"][k]["won"],
+            )
+            for task in TASKS
+        ]
+        rows.append(tuple(sum(column) / len(rows) for column in zip(*rows, strict=True)))
+        table.add(name, *(" / ".join(map(percent, row)) for row in rows))
+    return table
+
+
 def shares_table(documents: Mapping[str, Document], group: str, k: str = "5") -> Table:
     """Which perspective's gold the root queries find (Tables 3 and 10)."""
     title = f"Perspectives of the gold found among the first {k} of root queries, percent"

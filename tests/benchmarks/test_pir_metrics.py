@@ -13,7 +13,7 @@ from benchmarks.core.bootstrap import macro_difference, macro_interval
 from benchmarks.pir.bias import countries, country_counts, country_portions, label_shares
 from benchmarks.pir.embedding import TaskVectors
 from benchmarks.pir.methods import METHODS, PUBLISHED_METHODS
-from benchmarks.pir.metrics import gold_ranks, p_recall_at_k, recall_at_k
+from benchmarks.pir.metrics import gold_ranks, p_recall_at_k, recall_at_k, tie_bounds
 from benchmarks.pir.running import Reading, run_dense
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag.projection import projected_scores
@@ -53,9 +53,10 @@ def test_ties_count_by_their_expectation_over_all_orders(values, gold, k):
         for order in permutations(range(len(values)))
         if all(values[a] >= values[b] for a, b in pairwise(order))
     ]
-    expected = np.mean([bool(gold.intersection(order[:k])) for order in orders])
+    found = [bool(gold.intersection(order[:k])) for order in orders]
     ranks = gold_ranks(np.array([values], dtype=float), task)
-    assert ranks.success(k)[0] == pytest.approx(expected)
+    assert ranks.success(k)[0] == pytest.approx(np.mean(found))
+    assert tie_bounds(ranks, task, k) == (min(found), max(found))
 
 
 def test_scores_that_cannot_be_ranked_are_refused():

@@ -318,6 +318,7 @@ def test_sections_and_pictures_come_from_the_results(tmp_path, demo):
     assert "s-as-published" in found["pir-as-published"]
     assert "| rules |" in found["pir-extraction"]
     assert "what there is to find" in found["pir-shares"]
+    assert "| sample |" in found["pir-ties"]
     pictures = tmp_path / "figures"
     given = ["--results", str(folder / "pir-sample.json"), "--out", str(pictures)]
     assert draw(given) == 0
