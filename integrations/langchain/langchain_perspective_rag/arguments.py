@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore
 
+from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
+from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from perspective_rag import (
+    CapabilityError,
     ConfigError,
     LLMExtractor,
     PerspectivePipeline,
@@ -32,7 +36,13 @@ def check_names(given: Iterable[str], own: Collection[str]) -> None:
     known = {*own, *OPTION_NAMES, *ALIASES}
     for name in given:
         if name not in known:
-            raise unknown_name(name, known, "argument")
+            error = unknown_name(name, known, "argument")
+            if "search_kwargs" not in own:
+                raise error
+            raise ConfigError(
+                f"{error}; arguments of the store's own search go into "
+                f"search_kwargs={{{name!r}: ...}}"
+            )
 
 
 def split_options(
@@ -67,6 +77,36 @@ def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor |
         raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
     model = LangChainLLM(llm) if isinstance(llm, Runnable) else llm
     return LLMExtractor(model, fallback=RuleExtractor())
+
+
+def store_of(
+    vectorstore: VectorStore | None,
+    retriever: Runnable[str, list[Document]] | None,
+    *,
+    embeddings: AnyEmbeddings | None,
+    adapter: StoreAdapter | None,
+    filter_keyword: str | None,
+    search_kwargs: Mapping[str, Any],
+) -> LangChainStore | RetrieverStore:
+    """What is searched: the vector store, or else the retriever.
+
+    Raises ConfigError unless just one is given, CapabilityError where a store that is searched by
+    vector has no embeddings.
+    """
+    search = {name: value for name, value in search_kwargs.items() if name != "k"}
+    if vectorstore is not None and retriever is None:
+        store = LangChainStore(
+            vectorstore, adapter=adapter, filter_keyword=filter_keyword, search_kwargs=search
+        )
+        if store.takes_vector and embeddings is None:
+            raise CapabilityError(
+                f"{type(vectorstore).__name__} does not say with which embeddings it was made: "
+                "pass embeddings=, the same that the store uses"
+            )
+        return store
+    if retriever is not None and vectorstore is None:
+        return RetrieverStore(retriever, search_kwargs=search)
+    raise ConfigError("pass either vectorstore= or retriever=")
 
 
 def judge_of(judge: AnyJudge | None) -> Judge | None:

@@ -30,6 +30,7 @@ from langchain_perspective_rag.arguments import (
     extractor_of,
     judge_of,
     split_options,
+    store_of,
     text_only,
 )
 from langchain_perspective_rag.documents import (
@@ -38,14 +39,11 @@ from langchain_perspective_rag.documents import (
     passage_dedup_key,
     report_of,
 )
-from langchain_perspective_rag.steering import SteerableEmbeddings
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
-from langchain_perspective_rag.tracing import TracedJudge, children_of
+from langchain_perspective_rag.tracing import TracedJudge, children_of, described
 from langchain_perspective_rag.wrapping import adder, arguments_of
 from perspective_rag import (
-    CapabilityError,
-    ConfigError,
     Gate,
     Perspective,
     PerspectivePipeline,
@@ -269,14 +267,7 @@ class PerspectiveRetriever(BaseRetriever):
         if isinstance(self.retriever, BaseRetriever):
             inner = self.retriever._get_ls_params()
             return {**inner, "ls_retriever_name": params["ls_retriever_name"]}
-        if self.vectorstore is not None:
-            params["ls_vector_store_provider"] = type(self.vectorstore).__name__
-        embeddings = self._embeddings()
-        if isinstance(embeddings, SteerableEmbeddings):
-            embeddings = embeddings.embeddings
-        if embeddings is not None:
-            params["ls_embedding_provider"] = type(embeddings).__name__
-        return params
+        return described(params, self.vectorstore, self._embeddings())
 
     def _asked(
         self,
@@ -296,23 +287,14 @@ class PerspectiveRetriever(BaseRetriever):
         return pipeline, {"perspectives": perspectives, "filter": filter, **options}
 
     def _store(self) -> LangChainStore | RetrieverStore:
-        search = {name: value for name, value in self.search_kwargs.items() if name != "k"}
-        if self.vectorstore is not None and self.retriever is None:
-            store = LangChainStore(
-                self.vectorstore,
-                adapter=self.adapter,
-                filter_keyword=self.filter_keyword,
-                search_kwargs=search,
-            )
-            if store.takes_vector and self._embeddings() is None:
-                raise CapabilityError(
-                    f"{type(self.vectorstore).__name__} does not say with which embeddings it was "
-                    "made: pass embeddings=, the same that the store uses"
-                )
-            return store
-        if self.retriever is not None and self.vectorstore is None:
-            return RetrieverStore(self.retriever, search_kwargs=search)
-        raise ConfigError("pass either vectorstore= or retriever=")
+        return store_of(
+            self.vectorstore,
+            self.retriever,
+            embeddings=self._embeddings(),
+            adapter=self.adapter,
+            filter_keyword=self.filter_keyword,
+            search_kwargs=self.search_kwargs,
+        )
 
     def _embeddings(self) -> AnyEmbeddings | None:
         if self.embeddings is not None or self.vectorstore is None:

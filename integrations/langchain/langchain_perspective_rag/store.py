@@ -101,20 +101,22 @@ class LangChainStore:
     def _found(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
-        if self._by_vector and values is not None:
-            with self._by_text_instead():
+        vectorstore, written = self.vectorstore, "similarity_search_by_vector"
+        alone = self._awaits and not (self._by_vector and overrides(vectorstore, written))
+        with self._what_to_do(alone=alone):
+            if self._by_vector and values is not None:
                 return self.adapter.by_vector(self.vectorstore, values, **wanted)
-        with self._steering(values):
-            return list(self.vectorstore.similarity_search(text, **wanted))
+            with self._steering(values):
+                return list(self.vectorstore.similarity_search(text, **wanted))
 
     async def _afound(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
-        if self._by_vector and values is not None:
-            with self._by_text_instead():
+        with self._what_to_do():
+            if self._by_vector and values is not None:
                 return await self.adapter.aby_vector(self.vectorstore, values, **wanted)
-        with self._steering(values):
-            return list(await self.vectorstore.asimilarity_search(text, **wanted))
+            with self._steering(values):
+                return list(await self.vectorstore.asimilarity_search(text, **wanted))
 
     def _call(
         self, vector: Vector | None, k: int, filter: Any
@@ -138,15 +140,24 @@ class LangChainStore:
         return nullcontext() if values is None or not self.takes_vector else steered_to(values)
 
     @contextmanager
-    def _by_text_instead(self) -> Iterator[None]:
-        """Says what to do about a store whose search by vector is there and does not work."""
+    def _what_to_do(self, *, alone: bool = False) -> Iterator[None]:
+        """Says what to do about a search that is not there, be it that it raises or was never
+        written; ``alone``: only the asynchronous one is.
+        """
         try:
             yield
         except NotImplementedError as error:
-            raise CapabilityError(
-                f"{type(self.vectorstore).__name__} cannot search by vector: search it by text, "
-                "with retriever=vectorstore.as_retriever()"
-            ) from error
+            kind = type(self.vectorstore).__name__
+            if alone:
+                problem = f"{kind} searches asynchronously alone: use ainvoke or aretrieve"
+            elif self._by_vector:
+                problem = (
+                    f"{kind} cannot search by vector: search it by text, with "
+                    "retriever=vectorstore.as_retriever()"
+                )
+            else:
+                raise
+            raise CapabilityError(problem) from error
 
     def _hits(self, documents: Sequence[Document], vector: Vector | None) -> list[Hit]:
         passages = [passage_of(each, id_key=self.adapter.id_key) for each in documents]

@@ -11,8 +11,11 @@ from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
 from langchain_core.documents import Document
+from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig, ensure_config
+from langchain_core.vectorstores import VectorStore
 
+from langchain_perspective_rag.steering import SteerableEmbeddings
 from perspective_rag import Passage, Perspective
 from perspective_rag.flow import Call, Flow, Step
 from perspective_rag.protocols import Judge
@@ -86,6 +89,19 @@ async def atraced_search(
         raise
     await run.on_retriever_end(documents)
     return documents
+
+
+def described(
+    params: LangSmithRetrieverParams, vectorstore: VectorStore | None, embeddings: Any
+) -> LangSmithRetrieverParams:
+    """The parameters of a run, with what is searched and what embeds."""
+    if isinstance(embeddings, SteerableEmbeddings):
+        embeddings = embeddings.embeddings
+    if vectorstore is not None:
+        params["ls_vector_store_provider"] = type(vectorstore).__name__
+    if embeddings is not None:
+        params["ls_embedding_provider"] = type(embeddings).__name__
+    return params
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,20 @@ def test_r5_constructor_and_call_names_are_suggested(store):
         PerspectiveRetriever.wrap(store, judge=None).invoke("q", fliter={})
 
 
+async def test_r5_what_the_store_alone_takes_has_a_place_and_the_error_says_which(store, debate):
+    place = r"search_kwargs=\{'namespace': \.\.\.\}"
+    retriever = PerspectiveRetriever.wrap(store, judge=None)
+    with pytest.raises(ConfigError, match=place):
+        PerspectiveRetriever.wrap(store, judge=None, namespace="one")
+    with pytest.raises(ConfigError, match=place):
+        retriever.invoke(debate.question, namespace="one")
+    with pytest.raises(ConfigError, match=place):
+        await retriever.ainvoke(debate.question, namespace="one")
+    with pytest.raises(ConfigError) as wrong:  # a compressor searches nothing
+        PerspectiveCompressor(judge=None, namespace="one")
+    assert "search_kwargs" not in str(wrong.value)
+
+
 def test_r8_filter_and_store_arguments_reach_every_search(store, judge, debate):
     def only_for(document):
         return document.metadata["key"].startswith("for")

@@ -374,3 +374,48 @@ def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(
         found.append([d.id for d in retriever.invoke(debate.question)])
         assert (set(debate.texts.values()) <= set(embeddings.asked)) == (store is cells)
     assert found[0] == found[1]
+
+
+class AsyncStore(UnknownStore):
+    """Searches asynchronously alone, by vector."""
+
+    async def asimilarity_search_by_vector(self, embedding, k=4, *, pre_filter=None):
+        return await self.inner.asimilarity_search_by_vector(embedding, k, filter=pre_filter)
+
+
+class AsyncTextOnly(UnknownStore):
+    """Searches asynchronously alone, by text."""
+
+    def similarity_search(self, query, k=4, **kwargs):
+        raise NotImplementedError
+
+    async def asimilarity_search(self, query, k=4, *, filter=None):
+        return await self.inner.asimilarity_search(query, k, filter=filter)
+
+
+async def test_a_store_with_async_methods_alone_is_searched_by_vector(flat, embeddings, debate):
+    store = AsyncStore(embeddings)
+    store.add_documents(flat)
+    retriever = PerspectiveRetriever.wrap(store, judge=None, projection="pap", k=3)
+    against = await retriever.aretrieve(
+        debate.question,
+        filter=lambda d: d.metadata["side"] == "aga",
+        perspectives=[PERSPECTIVE],
+        strict=True,
+    )
+    assert {p.metadata["side"] for p in against.passages} == {"aga"}
+    expected = PerspectiveRetriever.wrap(store.inner, judge=None, projection="pap", k=3)
+    found = await retriever.ainvoke(debate.question)
+    assert [d.id for d in found] == [d.id for d in expected.invoke(debate.question)]
+
+
+@pytest.mark.parametrize("kind", [AsyncStore, AsyncTextOnly])
+async def test_sync_calls_of_a_store_with_async_methods_alone_say_what_to_do(
+    flat, embeddings, debate, kind
+):
+    store = kind(embeddings)
+    store.add_documents(flat)
+    retriever = PerspectiveRetriever.wrap(store, judge=None)
+    assert len(await retriever.ainvoke(debate.question)) == 5
+    with pytest.raises(RetrievalError, match=f"{kind.__name__} searches asynchronously alone"):
+        retriever.invoke(debate.question)

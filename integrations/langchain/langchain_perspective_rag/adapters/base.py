@@ -33,7 +33,8 @@ class StoreAdapter:
 
     def takes_vector(self, store: VectorStore) -> bool:
         """Whether ``by_vector`` can be used."""
-        return overrides(store, "similarity_search_by_vector") or self._searches()
+        own = ("similarity_search_by_vector", "asimilarity_search_by_vector")
+        return self._searches() or any(overrides(store, method) for method in own)
 
     def by_vector(
         self, store: Any, vector: list[float], *, k: int, filter: Any = None, **more: Any
@@ -65,6 +66,8 @@ class StoreAdapter:
         self, store: VectorStore, method: str = "similarity_search_by_vector"
     ) -> str:
         """The store's own name for a filter, as its method's signature shows it."""
+        if not overrides(store, method) and overrides(store, f"a{method}"):
+            method = f"a{method}"
         names = inspect.signature(getattr(store, method)).parameters
         return next((name for name in FILTER_KEYWORDS if name in names), "filter")
 
