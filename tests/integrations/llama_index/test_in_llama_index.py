@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import json
 from collections import Counter
 
 import pytest
@@ -16,7 +18,7 @@ from llama_index.core.memory import Memory
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import Document, Node, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import Event, StartEvent, StopEvent, Workflow, step
 
 from llama_index.retrievers.perspective_rag import (
@@ -181,6 +183,41 @@ def test_one_retriever_of_a_fusion(zoo, mode, use_async):
     nodes = fusion.retrieve(zoo.question)
     assert len(ids(nodes)) == len(set(ids(nodes)))  # found twice is still one node
     assert "e" in ids(nodes)
+
+
+@pytest.mark.parametrize("kind", [TextNode, Node, Document])
+@pytest.mark.parametrize("mode", ["reciprocal_rerank", "simple", "relative_score"])
+def test_a_fusion_knows_nodes_of_every_kind_again(zoo, kind, mode):
+    def node(given):
+        said = {"text": given.text} if kind is TextNode else {"text_resource": given.text_resource}
+        metadata = {"title": given.metadata["title"], "tags": ["zoo"]}
+        return kind(id_=given.id_, metadata=metadata, **said)
+
+    texts = [Document(id_=each.id_, text=each.text, metadata=each.metadata) for each in zoo.nodes()]
+    nodes = [node(each) for each in texts]
+    index = zoo.index(nodes=nodes)
+    ours = PerspectiveRetriever(index, judge=zoo.judge(), k=3)
+    fusion = QueryFusionRetriever(
+        [index.as_retriever(similarity_top_k=6), ours],
+        llm=MockLLM(),
+        num_queries=1,
+        mode=mode,
+        similarity_top_k=9,
+        use_async=False,
+    )
+    found = fusion.retrieve(zoo.question)
+    assert len(ids(found)) == len(set(ids(found))) == 6
+    for item in ours.retrieve(zoo.question):
+        (original,) = [each for each in nodes if each.node_id == item.node.node_id]
+        assert type(item.node) is kind
+        assert item.node.hash == original.hash
+        report = item.node.metadata[METADATA_KEY]
+        assert METADATA_KEY in item.node.metadata
+        assert dict(item.node.metadata)[METADATA_KEY] == report
+        assert item.node.to_dict()["metadata"][METADATA_KEY] == report
+        assert copy.deepcopy(item.node).metadata[METADATA_KEY] == report
+        assert json.loads(item.node.to_json())["metadata"][METADATA_KEY]["found_by"]
+        assert METADATA_KEY not in item.node.get_metadata_str()
 
 
 def test_a_fusion_of_several_questions_knows_its_nodes_again(zoo):

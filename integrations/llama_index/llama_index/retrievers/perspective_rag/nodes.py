@@ -72,11 +72,16 @@ def _with_key(keys: list[str]) -> list[str]:
 
 
 class _Metadata(dict[str, Any]):
-    """Metadata that prints without the report.
+    """Metadata that prints, and lists its ``keys()``, without the report.
 
-    ``TextNode.hash`` is taken over ``str(metadata)``, and by that hash QueryFusionRetriever knows a
-    node that several retrievers found; with the report in it, every copy would be another node.
+    A node's ``hash`` is taken over one of the two (``str(metadata)`` in a TextNode, the keys and
+    their values in a Node or Document), and by that hash QueryFusionRetriever knows a node that
+    several retrievers found; with the report in it, every copy would be another node. Look-up,
+    iteration, ``items()``, copies and serialisation have the report.
     """
 
     def __repr__(self) -> str:
         return repr({key: value for key, value in self.items() if key != METADATA_KEY})
+
+    def keys(self) -> Any:
+        return {key: None for key in self if key != METADATA_KEY}.keys()
