@@ -179,7 +179,7 @@ def _group(
         },
         "grid": {reading: dict(cells) for reading, cells in means.items()},
         "left_out_one": {r: left_out([means[r]], [plain[r]], 1)[0] for r in means},
-        "left_out_two": {r: left_out([means[r]], [plain[r]], 2)[0] for r in means},
+        "left_out_two": {r: left_out([means[r]], [plain[r]], 6)[0] for r in means},
         "reworded": _summary(worded, options.seed) if worded else None,
     }
 
@@ -207,14 +207,14 @@ def _summary(values: Values, seed: int, cuts: Mapping[int, Values] | None = None
         means = _means(tasks)
         difference = macro_difference(list(tasks.values()), plain, seed=seed)
         summary[name] = {
-            "tasks": {task: round(mean, 2) for task, mean in means.items()},
-            "mean": round(float(np.mean(list(means.values()))), 2),
+            "tasks": {task: round(mean, 6) for task, mean in means.items()},
+            "mean": round(float(np.mean(list(means.values()))), 6),
             "over_plain": round(
-                float(np.mean([means[t] - 100.0 * np.mean(values[PLAIN][t]) for t in means])), 2
+                float(np.mean([means[t] - 100.0 * np.mean(values[PLAIN][t]) for t in means])), 6
             ),
             "p": round(difference.p, 6),
             "cuts": {
-                str(k): {task: round(mean, 2) for task, mean in _means(found[name]).items()}
+                str(k): {task: round(mean, 6) for task, mean in _means(found[name]).items()}
                 for k, found in (cuts or {}).items()
             },
         }
@@ -231,17 +231,19 @@ def _lines(summary: Mapping[str, Any]) -> str:
     for reading, rows in summary["rows"].items():
         lines.append(reading)
         for name, row in rows.items():
-            values = "  ".join(f"{task} {value:5.1f}" for task, value in row["tasks"].items())
-            lines.append(f"  {name:38s} {values}  mean {row['mean']:5.2f} {row['over_plain']:+.2f}")
+            lines.append(_line(name, row))
         for left in ("left_out_one", "left_out_two"):
             if found := summary[left][reading]:
-                lines.append(f"  {left}: mean {found['mean']} {found['over_plain']:+}")
+                lines.append(f"  {left}: mean {found['mean']:.2f} {found['over_plain']:+.2f}")
     if summary["reworded"]:
         for name, row in summary["reworded"].items():
-            lines.append(
-                f"  reworded, {name}: mean {row['mean']} {row['over_plain']:+} {row['tasks']}"
-            )
+            lines.append(_line(f"reworded, {name}", row))
     return "\n".join(lines)
+
+
+def _line(name: str, row: Mapping[str, Any]) -> str:
+    values = "  ".join(f"{task} {value:5.1f}" for task, value in row["tasks"].items())
+    return f"  {name:38s} {values}  mean {row['mean']:5.2f} {row['over_plain']:+.2f}"
 
 
 def _parser() -> argparse.ArgumentParser:

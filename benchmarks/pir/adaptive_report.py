@@ -86,7 +86,7 @@ def _stance(documents: Documents) -> str:
     for name, document in documents.items():
         for group, words in ((DEMO, "demo"), (FULL, "in full")):
             found = document["results"]["groups"].get(group)
-            if found is None or RERANKED not in found["rows"]["merged"]:
+            if found is None or RERANKED not in found.get("sides", {}).get(STANCES, {}):
                 continue
             rows = found["rows"]["merged"]
             cuts = ("1", "5", "10", str(JUDGED))

@@ -71,10 +71,10 @@ def _scores(
     over = [own[task] - plain[task] for task in own]
     return {
         "chosen": dict(folds),
-        "tasks": {task: round(value, 2) for task, value in own.items()},
-        "mean": round(float(np.mean(list(own.values()))), 2),
-        "over_plain": round(float(np.mean(over)), 2),
-        "least_over_plain": round(min(over), 2),
+        "tasks": {task: round(value, 4) for task, value in own.items()},
+        "mean": round(float(np.mean(list(own.values()))), 4),
+        "over_plain": round(float(np.mean(over)), 4),
+        "least_over_plain": round(min(over), 4),
     }
 
 
@@ -99,8 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     if not row:
                         continue
                     console.print(
-                        f"{reading}, {count} left out, {name}: mean {row['mean']} "
-                        f"{row['over_plain']:+} least {row['least_over_plain']:+}",
+                        f"{reading}, {count} left out, {name}: mean {row['mean']:.2f} "
+                        f"{row['over_plain']:+.2f} least {row['least_over_plain']:+.2f}",
                         highlight=False,
                     )
         document = results.document(

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.core.results import check
 from benchmarks.pir import adaptive as comparison
+from benchmarks.pir.adaptive_report import sections
 from benchmarks.pir.cost import measure
 from benchmarks.pir.left_out import left_out
 from benchmarks.pir.left_out import main as left_out_main
@@ -99,6 +100,10 @@ def test_gold_of_the_other_side_comes_last_and_all_else_keeps_its_place():
     assert np.argsort(-found[1]).tolist() == [0, 2, 3, 4, 5, 1]
     np.testing.assert_array_equal(found[4], scores[4])
     np.testing.assert_array_equal(other_side_last(plain_words(task), scores), scores)
+    # What is gold for both sides keeps its place.
+    first = replace(task.queries[0], gold=frozenset({0, 1}))
+    both = replace(task, queries=(first, *task.queries[1:]))
+    np.testing.assert_array_equal(other_side_last(both, scores)[0], scores[0])
 
 
 def test_the_first_are_counted_by_the_side_they_are_gold_for():
@@ -158,6 +163,42 @@ def test_the_command_writes_every_row_with_its_provenance(tmp_path):
     assert together == group["left_out_one"]["merged"]
     assert left_out_main([str(out), "--out", str(chosen)]) == 2  # no such group
     assert set(group["reworded"]) == {"none", "adaptive"}
+
+
+def test_the_sections_of_the_docs_are_made_from_the_results(tmp_path):
+    tasks = tmp_path / "pir_demo"
+    tasks.mkdir()
+    task = asking_for_sides()
+    rows = [{"kind": "doc", "id": str(i), "text": text} for i, text in enumerate(task.corpus)]
+    for q in task.queries:
+        row = {"text": q.text, "root": q.root, "perspective": q.perspective}
+        rows.append({"kind": "query", **row, "gold": [str(i) for i in q.gold]})
+    lines = "\n".join(map(json.dumps, rows))
+    (tasks / "perspectrum.jsonl").write_text(lines, encoding="utf-8")
+    (tasks / "story.jsonl").write_text(lines, encoding="utf-8")
+    folder = tmp_path / "results"
+    given = ["--data", str(tasks), "--rerank", "--reworded", "--cache", str(tmp_path / "c")]
+    out = folder / "pir_adaptive.json"
+    status = comparison.main(
+        [*given, "--out", str(out)], retriever=letter_retriever(), judge=TableJudge(default=0.5)
+    )
+    assert status == 0
+    assert left_out_main([str(out), "--out", str(folder / "pir_left_out.json")]) == 0
+    (group,) = json.loads(out.read_text(encoding="utf-8"))["results"]["groups"].values()
+    found = sections(folder)
+    assert set(found) >= {"adaptive-demo", "adaptive-stance", "adaptive-parts", "adaptive-reworded"}
+    row = group["rows"]["merged"]["none"]
+    cells = [f"{row['tasks'][name]:.1f}" for name in ("story", "perspectrum")]
+    assert (
+        f"| plain cosine | {' | '.join(cells)} | {row['mean']:.1f} | = |" in found["adaptive-demo"]
+    )
+    sides = " / ".join(
+        f"{100 * share:.1f}" for share in group["sides"]["perspectrum"]["none"].values()
+    )
+    assert sides in found["adaptive-stance"]
+    assert "adaptive-full" not in found  # no such results
+    assert "adaptive-cost" not in found
+    assert sections(tmp_path) == {}
 
 
 def test_the_cost_is_measured_for_each_way():
