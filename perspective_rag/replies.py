@@ -48,6 +48,8 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = frozenset({"", "none", "null", "nothing", "n a", "text", "query", "one sentence"})
+# The example of the prompt given back: "<one sentence>".
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
 _YES = frozenset({"yes", "y", "true", "support", "supports", "supported", "agree", "agrees"})
 _NO = frozenset(
     {"no", "n", "false", "oppose", "opposes", "opposed", "unsupported", "disagree", "disagrees"}
@@ -171,7 +173,7 @@ def parse_texts(text: str, prompt: Prompt, *, keys: Sequence[str]) -> Texts:
             raise bad_reply("the reply holds no list", text, prompt)
         found = list(lines)
     texts = [_item_text(item, keys) for item in found]
-    kept = [t for t in texts if _is_usable(t)]
+    kept = [t for t in texts if is_usable(t)]
     if found and not kept:
         raise bad_reply("the reply holds no usable item", text, prompt)
     notes = ["the reply broke off"] if parsed.broken else []
@@ -268,8 +270,9 @@ def _is_json_scalar(text: str) -> bool:
         return False
 
 
-def _is_usable(item: str) -> bool:
-    said_nothing = text_key(item) in _NOTHING
+def is_usable(item: str) -> bool:
+    """False for what is nothing, an essay, a refusal, or the prompt's own example."""
+    said_nothing = text_key(item) in _NOTHING or bool(_PLACEHOLDER.fullmatch(item))
     return not said_nothing and len(item) <= MAX_ITEM_CHARACTERS and not is_refusal(item)
 
 

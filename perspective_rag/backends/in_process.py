@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from perspective_rag.errors import LLMError
+from perspective_rag.errors import LLMError, MissingDependency
 from perspective_rag.judge.revisions import digest, fingerprint
 from perspective_rag.threads import in_thread
 from perspective_rag.types import Completion, Prompt
@@ -35,6 +36,8 @@ class InProcessLLM(ABC):
         self.batch_size = batch_size
         self._hub_revision = revision
         self._lock = threading.RLock()
+        self._ready: Any = None
+        self._broken: LLMError | None = None
 
     @property
     def name(self) -> str:
@@ -62,6 +65,30 @@ class InProcessLLM(ABC):
     @abstractmethod
     def complete_many(self, prompts: Sequence[Prompt]) -> list[Completion | LLMError]:
         """A reply or an error for each prompt, in their order."""
+
+    def _loaded(self) -> Any:
+        """What ``_load`` returned the first time.
+
+        Raises MissingDependency, and LLMError where loading failed: at once when it is asked again,
+        for loading takes minutes and would fail for every batch.
+        """
+        with self._lock:
+            if self._broken is not None:
+                raise self._broken
+            if self._ready is None:
+                try:
+                    self._ready = self._load()
+                except MissingDependency:
+                    raise
+                except Exception as error:
+                    reason = f"{type(error).__name__}: {error}"[:500]
+                    self._broken = LLMError(f"{self.name} could not be loaded: {reason}")
+                    raise self._broken from error
+            return self._ready
+
+    @abstractmethod
+    def _load(self) -> Any:
+        """Brings the weights into memory."""
 
     @abstractmethod
     def _settings(self) -> Sequence[object]:

@@ -46,7 +46,6 @@ class TransformersLLM(InProcessLLM):
         self._loading = {"revision": revision, **({"gguf_file": gguf_file} if gguf_file else {})}
         self._gguf_file = gguf_file
         self._device, self._dtype, self._options = device, dtype, dict(options or {})
-        self._ready: tuple[Any, Any, Any] | None = None
         self._choice_ids: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def _settings(self) -> Sequence[object]:
@@ -203,14 +202,8 @@ class TransformersLLM(InProcessLLM):
                     raise
         raise AssertionError("unreachable")
 
-    def _loaded(self) -> tuple[Any, Any, Any]:
-        """torch, the tokenizer, the model."""
-        with self._lock:
-            if self._ready is None:
-                self._ready = self._load()
-            return self._ready
-
     def _load(self) -> tuple[Any, Any, Any]:
+        """torch, the tokenizer, the model."""
         try:
             import torch
             import transformers

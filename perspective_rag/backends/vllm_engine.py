@@ -46,7 +46,6 @@ class VLLMEngine(InProcessLLM):
         self._max_lora_rank = max_lora_rank
         self._own_system = own_system
         self._options = dict(options or {})
-        self._ready: tuple[Any, Any] | None = None
 
     def _settings(self) -> Sequence[object]:
         return (sorted(self._options.items()),)
@@ -97,20 +96,18 @@ class VLLMEngine(InProcessLLM):
             temperature=prompt.temperature, seed=prompt.seed, max_tokens=prompt.max_tokens, **fields
         )
 
-    def _loaded(self) -> tuple[Any, Any]:
-        with self._lock:
-            if self._ready is None:
-                try:
-                    import vllm
-                except ImportError as error:
-                    raise MissingDependency("vllm", f"running {self.model!r} in vLLM") from error
-                settings: dict[str, Any] = {"enable_prefix_caching": True}
-                if self._hub_revision is not None:
-                    settings["revision"] = self._hub_revision
-                if self.adapter is not None:
-                    settings |= {"enable_lora": True, "max_lora_rank": self._max_lora_rank}
-                self._ready = vllm, vllm.LLM(model=self.model, **(settings | self._options))
-            return self._ready
+    def _load(self) -> tuple[Any, Any]:
+        """vllm and its engine."""
+        try:
+            import vllm
+        except ImportError as error:
+            raise MissingDependency("vllm", f"running {self.model!r} in vLLM") from error
+        settings: dict[str, Any] = {"enable_prefix_caching": True}
+        if self._hub_revision is not None:
+            settings["revision"] = self._hub_revision
+        if self.adapter is not None:
+            settings |= {"enable_lora": True, "max_lora_rank": self._max_lora_rank}
+        return vllm, vllm.LLM(model=self.model, **(settings | self._options))
 
 
 def _completion(prompt: Prompt, output: Any) -> Completion:

@@ -27,7 +27,7 @@ class Entry:
 
     ``status``: "kept"; "personal" (a survey question about the person asked); "failed" (``note``
     says why; the next run tries again); "duplicate" (its question is there already); "dropped" (by
-    the reviewer).
+    the reviewer). The ``note`` of a kept one says what a reviewer should look at.
     """
 
     source: Source
@@ -138,7 +138,7 @@ def _entry(source: Source, reply: Any, strict: bool) -> Entry:
         return Entry(source, "failed", note=str(reply))
     if reply is None:
         return Entry(source, "personal", note="asks for a fact about the person asked")
-    return Entry(source, "kept", reply.question, reply.perspectives)
+    return Entry(source, "kept", reply.question, reply.perspectives, reply.doubt)
 
 
 def _stored(entry: Entry) -> list[Any]:

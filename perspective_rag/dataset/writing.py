@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from perspective_rag.protocols import LLM
 from perspective_rag.replies import (
     bad_reply,
     distinct,
+    is_usable,
     parse_json,
     parse_texts,
     parse_yes_no,
     reply_text,
 )
+from perspective_rag.sentences import text_key
 from perspective_rag.types import Prompt
 
 PROMPTS = tuple(
@@ -28,16 +31,22 @@ PROMPTS = tuple(
 )
 DOCUMENT_CHARACTERS = 6_000
 MAX_QUESTION_CHARACTERS = 400
+_ANSWERS = ("yes", "no")
+# Of languages that put spaces between words, those that say what a text is about.
+_WORD = re.compile(r"[^\W\d_]{4,}")
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A question and its perspectives, the supporting one first."""
+    """A question and its perspectives, the supporting one first; ``doubt`` says what a reviewer
+    should look at.
+    """
 
     question: str
     perspectives: tuple[str, ...]
+    doubt: str = ""
 
 
 Outcome = Written | LLMError | None
@@ -179,12 +188,29 @@ def _written(source: Source, prompt: Prompt, reply: Reply, question: str = "") -
             text,
             prompt,
         )
-    return Written(question, tuple(perspectives))
+    if any(text_key(each) in _ANSWERS for each in perspectives):
+        raise bad_reply("yes or no is no statement that is clear by itself", text, prompt)
+    return Written(question, tuple(perspectives), _doubt(question, perspectives))
+
+
+def _doubt(question: str, perspectives: Sequence[str]) -> str:
+    """Perspectives about something else; words count as the same when they begin alike."""
+    asked = _beginnings(question)
+    astray = [
+        str(n)
+        for n, each in enumerate(perspectives, start=1)
+        if asked and asked.isdisjoint(_beginnings(each))
+    ]
+    return f"perspective {', '.join(astray)} shares no word with the question" if astray else ""
+
+
+def _beginnings(text: str) -> set[str]:
+    return {word.casefold()[:4] for word in _WORD.findall(text)}
 
 
 def _opposing(text: str, prompt: Prompt) -> str:
     value = parse_json(text, prompt).value
     opposing = value.get("opposing") if isinstance(value, dict) else None
-    if not isinstance(opposing, str) or not opposing.strip():
+    if not isinstance(opposing, str) or not is_usable(opposing):
         raise bad_reply("no opposing statement in the reply", text, prompt)
     return " ".join(opposing.split())

@@ -124,6 +124,38 @@ def test_a_reply_that_cannot_be_used_fails_alone_and_is_tried_again(tmp_path, so
     } | {"dataset_perspectives" if source is TRAMS else name}
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "bad", "says"),
+    [
+        (TAX, "dataset_survey", '{"question": "Is it?", "perspectives": ["Yes", "No."]}', "yes or"),
+        (ZOOS, "dataset_opposing", '{"opposing": "<one sentence>"}', "no opposing statement"),
+        (ZOOS, "dataset_opposing", '{"opposing": "No!"}', "yes or no is no statement"),
+        (PETS, "dataset_answers", '{"perspectives": ["<a>", "<b>", "<c>"]}', "no usable item"),
+    ],
+)
+def test_a_bare_answer_and_the_prompts_own_example_are_no_perspectives(
+    tmp_path, source, name, bad, says
+):
+    llm = ScriptedLLM(lambda prompt: bad if prompt.name == name else reply(prompt))
+    (entry,) = build_dataset([source], llm, tmp_path).entries
+    assert entry.status == "failed"
+    assert says in entry.note
+
+
+def test_a_perspective_about_something_else_is_kept_and_pointed_out_to_the_reviewer(tmp_path):
+    astray = '{"opposing": "The weather is fine."}'
+    llm = ScriptedLLM(lambda prompt: astray if prompt.name == "dataset_opposing" else reply(prompt))
+    for _ in range(2):  # written, then read back from what was kept
+        built = build_dataset([ZOOS, PETS], llm, tmp_path)
+        assert [each.status for each in built.entries] == ["kept", "kept"]
+        assert [each.note for each in built.entries] == [
+            "perspective 2 shares no word with the question",
+            "",
+        ]
+    page = review_page(built, "mine.jsonl")
+    assert "- [x] keep `zoos` (debate)\n  - note: perspective 2 shares no word" in page
+
+
 def test_an_unclear_word_on_a_survey_question_is_a_failure_not_a_guess(tmp_path):
     llm = ScriptedLLM(lambda p: "It depends." if p.name == "dataset_personal" else reply(p))
     assert by_id(build_dataset([TAX], llm, tmp_path))["tax"].status == "failed"
@@ -166,7 +198,7 @@ def reply(prompt):
     with open(sys.argv[2], "a") as stream:
         stream.write(prompt.user.split("Statement: ")[1].strip() + "\\n")
     time.sleep(0.02)
-    return '{"opposing": "No."}'
+    return '{"opposing": "It is wrong."}'
 
 sources = [Source(str(n), "debate", (f"Claim {n}",), f"Is {n} right?") for n in range(40)]
 build_dataset(sources, ScriptedLLM(reply), Path(sys.argv[1]), concurrency=2)

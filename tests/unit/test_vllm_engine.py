@@ -59,6 +59,7 @@ class Vllm:
     calls: list[dict] = field(default_factory=list)
     steps: list[dict[str, float]] = field(default_factory=lambda: [{"Yes": 0.6, "no": 0.2}])
     refuses: str = "\0"
+    loads: bool = True
 
     def module(self) -> ModuleType:
         owner = self
@@ -66,6 +67,8 @@ class Vllm:
         class Engine:
             def __init__(self, model: str, **options):
                 owner.built.append({"model": model, **options})
+                if not owner.loads:
+                    raise ValueError("no config.json")
 
             def get_tokenizer(self):
                 return SimpleNamespace(chat_template=owner.template)
@@ -191,6 +194,20 @@ def test_a_prompt_that_is_refused_fails_alone(vllm):
     with pytest.raises(LLMError):
         engine.complete(long)
     assert engine.complete_many([]) == []
+
+
+def test_a_model_that_cannot_be_loaded_is_tried_once_and_leaves_its_pairs_unjudged(vllm):
+    vllm.loads = False
+    judge = load_judge("zephyr-7b", engine="vllm", model="no/such")
+    passages = [Passage(str(i), f"text {i}") for i in range(3)]
+    for _ in range(2):
+        book = Recorder()
+        assert np.isnan(run(judge.judge([PRO], passages), book)).all()
+        assert "vllm:no/such could not be loaded" in str(book.degradations[0].error)
+        assert "no config.json" in str(book.degradations[0].error)
+    assert len(vllm.built) == 1
+    with pytest.raises(LLMError, match="could not be loaded"):
+        judge.llm.complete(YES_NO)
 
 
 async def test_async_gives_the_same(vllm):
