@@ -60,7 +60,8 @@ def standard_values(
     """alpha-nDCG@k (Clarke et al. 2008), ERR-IA@k (Chapelle et al. 2009), subtopic recall@k (Zhai
     et al. 2003) by ir-measures, for each question; perspectives are the subtopics.
 
-    The ideal ranking of alpha-nDCG is made of the passages that were judged. A question for which
+    The ideal ranking of alpha-nDCG is made of the passages that were judged; ERR-IA is divided by
+    that of k passages which each take every perspective, as ndeval reports it. A question for which
     no judged passage supports anything has 0. Raises MissingDependency without ir-measures.
     """
     try:
@@ -89,11 +90,13 @@ def standard_values(
         return result
     for found in ir_measures.iter_calc(list(names), qrels, run):
         result[found.query_id][names[found.measure]] = float(found.value)
-    # A subtopic that no judged passage takes is unknown to the qrels, but the question has it.
+    # A subtopic that no judged passage takes is unknown to the qrels, but the question has it: these
+    # two are means over subtopics (the ideal of alpha-nDCG cannot take it either).
     for query, gold in golds.items():
         if query in result and gold:
             taken = sum(bool(ids) for ids in gold.values())
-            result[query][f"subtopic_recall@{k}"] *= taken / len(gold)
+            for name in ("err_ia", "subtopic_recall"):
+                result[query][f"{name}@{k}"] *= taken / len(gold)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tracemalloc
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -553,6 +553,56 @@ def test_the_standard_metrics_by_hand():
         assert standard_values({"q": list(ids)}, golds, 5)["q"]["alpha_ndcg@5"] == pytest.approx(
             1.0
         )
+
+
+def _err_ia(ranking, gold, k):
+    """The mean over perspectives of the expected reciprocal rank, each passage satisfying with
+    probability 1/2, as a share of the best that k passages can have.
+    """
+
+    def err(taken):
+        left, total = 1.0, 0.0
+        for place, takes in enumerate(taken, start=1):
+            total += left * takes / 2 / place
+            left *= 1 - takes / 2
+        return total
+
+    mean = np.mean([err([each in ids for each in ranking[:k]]) for ids in gold.values()])
+    return mean / err([True] * k)
+
+
+def _alpha_dcg(ranking, gold, k):
+    seen, total = dict.fromkeys(gold, 0), 0.0
+    for place, each in enumerate(ranking[:k], start=1):
+        for name in (name for name, ids in gold.items() if each in ids):
+            total += 0.5 ** seen[name] / np.log2(place + 1)
+            seen[name] += 1
+    return total
+
+
+def test_the_standard_metrics_against_brute_force():
+    """Perspectives that nothing takes, rankings shorter than k, passages that take several."""
+    random, ids = np.random.default_rng(7), [f"d{n}" for n in range(6)]
+    golds, rankings = {}, {}
+    for number in range(60):
+        shares = random.choice([0.0, 0.2, 0.5], size=random.integers(2, 5))
+        golds[f"q{number}"] = {
+            str(n): {each for each in ids if random.random() < share}
+            for n, share in enumerate(shares)
+        }
+        rankings[f"q{number}"] = list(random.permutation(ids)[: random.integers(1, 7)])
+    assert any(not all(gold.values()) and any(gold.values()) for gold in golds.values())
+    for k in (3, 5):
+        found = standard_values(rankings, golds, k)
+        for query, gold in golds.items():
+            top, values = rankings[query], found[query]
+            taken = sum(not ids.isdisjoint(top[:k]) for ids in gold.values())
+            assert values[f"subtopic_recall@{k}"] == pytest.approx(taken / len(gold), abs=1e-5)
+            assert values[f"err_ia@{k}"] == pytest.approx(_err_ia(top, gold, k), abs=1e-5)
+            best = max(_alpha_dcg(each, gold, k) for each in permutations(ids, k))
+            share = _alpha_dcg(top, gold, k) / best if best else 0.0
+            # The reference's ideal is greedy, and so at times a little below the best.
+            assert share - 1e-5 <= values[f"alpha_ndcg@{k}"] <= 1.05 * share + 1e-5
 
 
 def test_the_average_is_that_of_the_sets_with_its_own_interval():
