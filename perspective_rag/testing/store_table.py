@@ -42,12 +42,16 @@ class StoreTable:
         cells[check] = "FAILS"
         cells[check] = said = run()
         if not os.environ.get(WRITE):
-            known = self._rows.get(store, {}).get(check)
-            if known != said:
-                raise AssertionError(
-                    f"{self._path.name} says {known!r} of {store}, {check}; it is {said!r}: "
-                    f"write the table again with {WRITE}=1"
-                )
+            self.expect(store, check, said)
+
+    def expect(self, store: str, check: str, said: str) -> None:
+        """AssertionError unless the document says of the store what a check said."""
+        known = self._rows.get(store, {}).get(check)
+        if known != said:
+            raise AssertionError(
+                f"{self._path.name} says {known!r} of {store}, {check}; it is {said!r}: "
+                f"write the table again with {WRITE}=1"
+            )
 
     def absent(self, store: str, reason: str) -> None:
         """Notes that a store cannot run here, and why."""

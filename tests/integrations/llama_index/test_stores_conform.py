@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from uuid import uuid4
+
 import pytest
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import ExactMatchFilter, MetadataFilters, SimpleVectorStore
 
 from llama_index.retrievers.perspective_rag import LlamaIndexStore
 from perspective_rag.testing import STORE_CHECKS, StoreCase
+from tests.integrations import stand_ins
 from tests.integrations.conforming import DIMENSIONS, NUMBERS, chroma_client, filled
 
 TABLE = "llama-index"
@@ -31,6 +35,13 @@ def qdrant(tmp):
     client = pytest.importorskip("qdrant_client").QdrantClient(":memory:")
     stores = pytest.importorskip("llama_index.vector_stores.qdrant")
     return stores.QdrantVectorStore(collection_name="quay", client=client)
+
+
+def on_server(url):
+    """An empty store on a Qdrant server."""
+    client = pytest.importorskip("qdrant_client").QdrantClient(url, prefer_grpc=False)
+    stores = pytest.importorskip("llama_index.vector_stores.qdrant")
+    return stores.QdrantVectorStore(f"perspective-rag-{uuid4().hex}", client=client)
 
 
 def lancedb(tmp):
@@ -70,6 +81,7 @@ STORES = {
     "Chroma, l2": (lambda tmp: chroma(tmp, "l2"), AGAINST, remove),
     "Chroma, cosine": (lambda tmp: chroma(tmp, "cosine"), AGAINST, remove),
     "Qdrant local": (qdrant, AGAINST, remove),
+    "Qdrant, stand-in server": (lambda tmp: on_server(stand_ins.qdrant()[1]), AGAINST, remove),
     "LanceDB": (lancedb, AGAINST, remove_rows),
     "Milvus Lite, IP": (lambda tmp: milvus(tmp, "IP"), AGAINST, remove),
 }
@@ -112,6 +124,34 @@ def case(request, table, folder, build):
 
         CASES[name] = StoreCase(fill, filter=wanted, remove=removes)
     return filled(name, lambda: CASES[name], table)
+
+
+@pytest.fixture(scope="module")
+def served():
+    """Makes empty stores on the server at QDRANT_URL, and drops them in the end."""
+    url = os.environ.get("QDRANT_URL")
+    if not url:
+        pytest.skip("needs a server: QDRANT_URL=http://...")
+    stores = []
+
+    def make():
+        stores.append(on_server(url))
+        return stores[-1]
+
+    yield make
+    for store in stores:
+        store.client.delete_collection(store.collection_name)
+
+
+@pytest.mark.parametrize("check", STORE_CHECKS)
+def test_store_on_a_real_server(served, check, table, build):
+    """It does what the document says of it on its stand-in."""
+
+    def fill(passages, embedder):
+        return LlamaIndexStore(build(served(), passages, embedder))
+
+    said = STORE_CHECKS[check](StoreCase(fill, filter=AGAINST, remove=remove))
+    table.expect("Qdrant, stand-in server", check, said)
 
 
 @pytest.mark.parametrize("check", STORE_CHECKS)
