@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
-from perspective_rag.commands.ask import answer_options, answered, write_json
+from perspective_rag.commands.ask import answer_options, answered, chosen_options, write_json
 from perspective_rag.commands.parts import build_pipeline, corpus_options, read_corpus
 from perspective_rag.commands.showing import show
 
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(stderr=options.json)
     try:
         corpus = read_corpus(options, console)
-        pipeline = build_pipeline(options, corpus, console, k=options.k, strict=options.strict)
+        pipeline = build_pipeline(options, corpus, console, **chosen_options(options))
         if not options.question:
             chat(pipeline, console)
             return 0

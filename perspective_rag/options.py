@@ -37,6 +37,9 @@ class PipelineOptions:
     - ``rerank``: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
       question asks for (see ``rerank``); "none" leaves that to the choice of k.
     - ``fusion``: how the rankings of several queries are merged, "rrf" or "round-robin".
+    - ``discover``: where the wording of a question names no perspectives, so many statements at
+      most are taken from the passages themselves (see ``discover``); 0 = none. Costs a search and
+      some judging.
     - ``max_queries``: queries searched at most, the question itself included.
     - ``judge_k``: candidates judged at most. More: better coverage, slower.
     - ``coverage``: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off"
@@ -58,6 +61,7 @@ class PipelineOptions:
     projection: str = "none"
     rerank: str = "none"
     fusion: str = "rrf"
+    discover: int = 0
     max_queries: int = 12
     judge_k: int = 25
     coverage: str = "annotate"
@@ -72,7 +76,7 @@ class PipelineOptions:
     def __post_init__(self) -> None:
         for name in ("k", "fetch_k", "max_queries", "max_concurrency"):
             count(name, getattr(self, name))
-        for name in ("judge_k", "guard_searches"):
+        for name in ("discover", "judge_k", "guard_searches"):
             count(name, getattr(self, name), least=0)
         between("relevance_weight", self.relevance_weight)
         between("coverage_weight", self.coverage_weight)

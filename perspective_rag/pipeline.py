@@ -13,6 +13,7 @@ from perspective_rag.adaptive_search import rank_turned
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.coverage import coverage_of
 from perspective_rag.dedup import DedupKey, identity_by
+from perspective_rag.discover import discovered
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
 from perspective_rag.expand.statements import StatementExpander, unique_queries
 from perspective_rag.extract.rules import RuleExtractor, as_perspectives
@@ -159,8 +160,8 @@ class PerspectivePipeline:
     def extract(
         self, request: Request, given: Sequence[Perspective | str] | None = None
     ) -> Flow[Extraction]:
-        """Step 1: the perspectives of the question, as given or as the extractor finds them; none
-        where ``skip_if`` is true or the question invites none, which the trace's decisions say.
+        """Step 1: the perspectives: given, found by the extractor, or taken from the passages
+        (``discover``); none where the question invites none, which the trace's decisions say.
         """
         skipped = yield from skips(request, self.skip_if)
         if skipped:
@@ -172,6 +173,10 @@ class PerspectivePipeline:
         except Exception as error:
             yield from degrade("extract", f"no perspectives could be found: {error!r}", error)
             return Extraction(request.question)
+        if request.options.discover and self.judge and not extraction.perspectives:
+            extraction = yield from discovered(
+                request, self.store, self.embedder, self.judge, extraction
+            )
         if not extraction.perspectives:
             verdict = {"stage": "extract", "query": request.question, "verdict": "no perspectives"}
             request.recorder.decisions.append(verdict)
@@ -309,5 +314,7 @@ class PerspectivePipeline:
             )
         if options.rerank == "stance" and self.judge is None:
             raise CapabilityError('rerank="stance" asks a judge: pass judge=')
+        if options.discover and self.judge is None:
+            raise CapabilityError("discover compares what the passages say: pass judge=")
         if options.coverage == "require" and self.judge is None:
             raise CapabilityError('coverage="require" needs a judge: pass judge=')

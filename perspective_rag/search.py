@@ -198,7 +198,7 @@ def with_embeddings(
         missing = [i for i in missing if i not in vectors]
     if missing and embedder is not None:
         passages = [candidates[i].passage for i in missing]
-        rows = yield from _embed_passages(embedder, passages)
+        rows = yield from embed_passages(embedder, passages)
         if rows is not None:
             vectors.update(zip(missing, rows, strict=True))
     return [
@@ -215,7 +215,10 @@ def hits_with_embeddings(
     return [replace(h, embedding=c.embedding) for h, c in zip(hits, placed, strict=True)]
 
 
-def _embed_passages(embedder: Embedder, passages: Sequence[Passage]) -> Flow[Matrix | None]:
+def embed_passages(embedder: Embedder, passages: Sequence[Passage]) -> Flow[Matrix | None]:
+    """A vector for each passage, shape (n, d), from one call; None where it failed, which is
+    recorded.
+    """
     texts = list(dict.fromkeys(passage.text for passage in passages))
     reply = yield from call(
         "embed", embedder.embed_passages, texts, counts={"embedded_texts": len(texts)}

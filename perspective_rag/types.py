@@ -64,13 +64,13 @@ class Extraction:
     """What a question was understood to be.
 
     ``root`` is the question without the perspective it carries ("find a claim that opposes: X" has
-    root X), and ``instruction`` the part that was split off, or None. No perspectives means plain
-    diverse retrieval.
+    root X), ``instruction`` what was split off. ``settled``: it invites no perspectives.
     """
 
     root: str
     perspectives: tuple[Perspective, ...] = ()
     instruction: str | None = None
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,15 @@ from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import progress, publish, run_command
 from benchmarks.core.gold import GoldSet, read_gold
-from benchmarks.coverage.configurations import BASELINE, Configuration, configurations
+from benchmarks.coverage.configurations import (
+    BASELINE,
+    Configuration,
+    configurations,
+    topic_configurations,
+)
 from benchmarks.coverage.report import check_ceiling, summary, table, tables
 from benchmarks.coverage.running import CUTS, Job, jobs, perform, warm_up
+from benchmarks.coverage.topics import topics_of
 from perspective_rag import (
     ConfigError,
     CrossEncoderJudge,
@@ -60,6 +66,8 @@ def _run(
 ) -> int:
     started = time.perf_counter()
     gold = read_gold(options.data, limit=options.limit)
+    if options.topics:
+        gold = topics_of(gold)
     embedder = embedder or OnnxMiniLM()
     embedder_name = str(getattr(embedder, "name", type(embedder).__name__))
     folder = None
@@ -67,7 +75,8 @@ def _run(
         folder = DEFAULT_MODEL if options.judge is None else Path(options.judge)
         judge = CrossEncoderJudge(options.judge)
     identity = results.judge_identity(judge, folder) if judge is not None else None
-    rows = _chosen(configurations(), options.only, judges=judge is not None)
+    every = topic_configurations() if options.topics else configurations()
+    rows = _chosen(every, options.only, judges=judge is not None)
     with progress(console) as bars:
         task = bars.add_task("embedding", total=len(gold.corpus))
         embeddings = build_dense_index(
@@ -170,7 +179,7 @@ def _check_ceilings(work: Sequence[Job], gold: GoldSet) -> None:
 def _default_out(options: argparse.Namespace) -> Path:
     """The committed results for a full run; a partial one must not replace them."""
     if options.limit is None and not options.only and options.judge is None:
-        return results.RESULTS / "coverage.json"
+        return results.RESULTS / ("coverage_topics.json" if options.topics else "coverage.json")
     return Path(options.cache) / "coverage-partial.json"
 
 
@@ -180,6 +189,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Compares configurations of the pipeline on questions with human labels.",
     )
     parser.add_argument("--data", type=Path, required=True, help="gold_coverage's dev.jsonl.gz")
+    parser.add_argument(
+        "--topics",
+        action="store_true",
+        help="ask with the bare topic of each statement: perspectives have to be discovered",
+    )
     parser.add_argument("--limit", type=whole, help="ask the first N questions only")
     parser.add_argument(
         "--judge", help="folder or model id; 'none' leaves the judged rows out (default: ours)"

@@ -15,6 +15,7 @@ MMR_LAMBDAS = (0.5, 0.75, 0.9, 0.95)
 CEILING_POOLS = (20, 50, 100)
 BASELINE = "top-k"
 GUARDED = "guarded (defaults)"
+DISCOVERING = "guarded, discover 2"
 
 Kind = Literal["search", "judged", "guarded", "ceiling"]
 
@@ -70,6 +71,18 @@ def configurations() -> list[Configuration]:
     ]
     rows += [ceiling(pool) for pool in CEILING_POOLS]
     return rows
+
+
+def topic_configurations() -> list[Configuration]:
+    """The rows for bare topics, whose wording names no perspectives: the baseline first."""
+    plain = {"fetch_k": FETCH_K, "coverage": "off"}
+    return [
+        Configuration(BASELINE, "search", False, plain),
+        Configuration("MMR 0.75", "search", False, {**plain, "relevance_weight": 0.75}),
+        Configuration(DISCOVERING, "guarded", True, {"fetch_k": FETCH_K, "discover": 2}),
+        Configuration("guarded, discover 4", "guarded", True, {"fetch_k": FETCH_K, "discover": 4}),
+        ceiling(100),
+    ]
 
 
 def ceiling(pool: int) -> Configuration:

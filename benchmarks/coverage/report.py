@@ -17,7 +17,7 @@ from benchmarks.core.metrics import (
 )
 from benchmarks.core.table import Table
 from benchmarks.core.text import against, with_interval
-from benchmarks.coverage.configurations import BASELINE, GUARDED
+from benchmarks.coverage.configurations import BASELINE, DISCOVERING, GUARDED
 from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.running import CUTS, Job
 
@@ -161,12 +161,13 @@ def _cost(outcomes: Sequence[Outcome], gold: GoldSet, k: int) -> dict[str, Any]:
 
 def _statement(values: Mapping[str, Values], seed: int) -> str:
     """How the guarded pipeline compares with the best of the others, ceilings apart."""
-    if GUARDED not in values:
+    guarded = next((name for name in (GUARDED, DISCOVERING) if name in values), None)
+    if guarded is None:
         return "The guarded pipeline was not run."
-    rivals = [name for name in values if name != GUARDED and not name.startswith("perfect")]
+    rivals = [name for name in values if not name.startswith(("perfect", "guarded"))]
     parts = []
     for metric, label in (("mrecall@5", "MRecall@5"), ("precision@5", "Precision@5")):
-        own = values[GUARDED][metric]
+        own = values[guarded][metric]
         best = max(rivals, key=lambda name: sum(values[name][metric]))
         difference = paired_difference(own, values[best][metric], seed=seed)
         bounds = difference.interval

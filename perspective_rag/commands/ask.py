@@ -14,6 +14,7 @@ from perspective_rag.commands.parts import (
     corpus_options,
     llm_options,
     read_corpus,
+    whole,
 )
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.types import Answer, RetrievalResult
@@ -36,12 +37,24 @@ def answer_options(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="a side to cover; repeat for each (default: found in the question)",
     )
+    parser.add_argument(
+        "--discover",
+        type=whole,
+        default=2,
+        metavar="N",
+        help="where the question names no sides, take so many from the passages (default: 2)",
+    )
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     parser.add_argument("-k", type=int, default=6, help="passages to show (default: 6)")
     llm_options(parser, "for perspectives and answer")
     parser.add_argument(
         "--strict", action="store_true", help="stop at anything that failed instead of reporting it"
     )
+
+
+def chosen_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The pipeline's options among those of ``answer_options``."""
+    return {"k": options.k, "discover": options.discover, "strict": options.strict}
 
 
 def answered(
@@ -61,7 +74,7 @@ def write_json(result: RetrievalResult, answer: Answer) -> None:
 def _run(options: argparse.Namespace) -> None:
     screen = console(stderr=options.json)
     corpus = read_corpus(options, screen)
-    pipeline = build_pipeline(options, corpus, screen, k=options.k, strict=options.strict)
+    pipeline = build_pipeline(options, corpus, screen, **chosen_options(options))
     result, answer = answered(pipeline, options.question, options.perspective)
     if options.json:
         write_json(result, answer)

@@ -30,7 +30,7 @@ from perspective_rag.commands.parts import (
     judge_of,
     llm_options,
     read_corpus,
-    seed,
+    whole,
 )
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.extract.rules import GivenPerspectives
@@ -62,7 +62,7 @@ def add_command(commands: Any) -> None:
     add("-k", type=int, default=5, help="passages a model is shown (default: %(default)s)")
     add("--depth", type=int, default=30, help="passages looked through (default: %(default)s)")
     add("--limit", type=int, metavar="N", help="the first N questions only, for a first answer")
-    add("--seed", type=seed, default=13, help="of the resampling")
+    add("--seed", type=whole, default=13, help="of the resampling")
     add("--strict", action="store_true", help="anything that fails is an error")
     add("--out", type=Path, default=Path("audit"), help="folder of the report (default: audit)")
     for name in _LIMITS:

@@ -55,7 +55,7 @@ def llm_options(parser: argparse.ArgumentParser, purpose: str, *, required: bool
     )
 
 
-def seed(text: str) -> int:
+def whole(text: str) -> int:
     """A whole number of at least 0, for ``argparse``."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"a whole number of at least 0 is needed, not {text!r}")

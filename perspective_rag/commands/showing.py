@@ -22,6 +22,8 @@ def show(result: RetrievalResult, answer: Answer, console: Console) -> None:
     console.rule(f"[bold]{escape(result.question)}")
     if any(each.get("verdict") == "no perspectives" for each in result.trace.decisions):
         console.print("[dim]No perspectives to cover: searched as it is.[/dim]")
+    if any(each["stage"] == "discover" for each in result.trace.decisions):
+        console.print("[dim]The question names no sides: these are the passages' own.[/dim]")
     if not result.candidates:
         console.print("[yellow]No passage was found.[/yellow]")
     shown: set[str] = set()

@@ -75,7 +75,8 @@ class LLMExtractor:
             return (yield from self.fallback.extract(question))
         if texts.lost:
             yield from degrade("extract", texts.lost, bad_reply(texts.lost, text, prompt))
-        return Extraction(_root(text, prompt) or question, self._perspectives(texts))
+        found = self._perspectives(texts)
+        return Extraction(_root(text, prompt) or question, found, settled=not found)
 
     def _perspectives(self, texts: Texts) -> tuple[Perspective, ...]:
         kept = texts.items[: self.max_perspectives]

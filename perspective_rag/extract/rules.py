@@ -10,7 +10,7 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.extract.alternatives import named_alternatives
 from perspective_rag.extract.english import AUXILIARIES, BASE_VERBS, WH_WORDS
 from perspective_rag.extract.negation import main_verb
-from perspective_rag.extract.settled import invites_perspectives
+from perspective_rag.extract.settled import invites_perspectives, is_open
 from perspective_rag.extract.statement import Statement, as_statement, statement_of
 from perspective_rag.flow import Flow
 from perspective_rag.types import Extraction, Perspective, Stance
@@ -111,13 +111,15 @@ def extract_by_rule(question: str) -> Extraction:
         if match := pattern.match(text):
             return _carried(match)
     if not invites_perspectives(text):
-        return Extraction(text)
+        return Extraction(text, settled=True)
     if alternatives := named_alternatives(text):
         return Extraction(
             text, tuple(Perspective(f"p{i}", each) for i, each in enumerate(alternatives, start=1))
         )
     claim = statement_of(text) if _is_question(text) else _claim_in(text)
-    return Extraction(text, both_sides(claim)) if claim else Extraction(text)
+    if claim is None:
+        return Extraction(text, settled=not is_open(text))
+    return Extraction(text, both_sides(claim))
 
 
 def _carried(match: re.Match[str]) -> Extraction:

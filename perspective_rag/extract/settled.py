@@ -115,6 +115,16 @@ _LEFT_OPEN = frozenset(
     "of for in by to on at as with from into than after before when is are was were the called"
     " named said known located".split()
 )
+# Questions for which people have answers of their own, not one that can be looked up.
+_OPEN = re.compile(
+    r"^(?:(?:why|how) (?:should|can|could|would|might|do|does|is|are)\b"
+    r"|what (?:should|can|could|would|do (?:people|experts|we|you))\b"
+    r"|(?:what|which)\b.*\b(?:best|better|worst|worse|good|right|wrong|fair\w*|pros|cons|arguments?"
+    r"|opinions?|views?|reasons?|benefits?|harms?|risks?|effects?|impacts?|consequences|drawbacks"
+    r"|advantages|disadvantages)\b)",
+    re.IGNORECASE,
+)
+_ASKS_FOR_HELP = re.compile(r"^how (?:do|does|can|could|would) (?:i|you|my|your)\b", re.IGNORECASE)
 
 
 def invites_perspectives(question: str) -> bool:
@@ -135,6 +145,21 @@ def invites_perspectives(question: str) -> bool:
     if _DISPUTED.search(text):
         return True
     return not (_OWN_AFFAIRS.match(text) or any(pattern.search(text) for pattern in _FACTS))
+
+
+def is_open(question: str) -> bool:
+    """Whether a text that names no perspectives itself may still be answered differently by
+    different people: a topic, or a question such as "What should be done about ...?".
+
+    Of questions only those that ask for a judgement or a way are; in doubt, and for "how do I",
+    none is. Reads English only; a text in another language counts as a topic.
+    """
+    text = " ".join(question.split())
+    if asks_for_a_word(text) and not _OPEN.match(text):
+        return False
+    if text.split(" ", 1)[0].lower().rstrip(",:") in WH_WORDS:
+        return bool(_OPEN.match(text)) and not _ASKS_FOR_HELP.match(text)
+    return not text.endswith("?") or bool(_DISPUTED.search(text))
 
 
 def asks_for_a_word(question: str) -> bool:

@@ -16,10 +16,17 @@ from benchmarks.core.command import INTERRUPTED
 from benchmarks.core.gold import read_gold
 from benchmarks.core.table import Table
 from benchmarks.coverage.__main__ import main
-from benchmarks.coverage.configurations import BASELINE, GUARDED, configurations
+from benchmarks.coverage.configurations import (
+    BASELINE,
+    DISCOVERING,
+    GUARDED,
+    configurations,
+    topic_configurations,
+)
 from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.report import check_ceiling
 from benchmarks.coverage.running import CUTS, Job
+from benchmarks.coverage.topics import topic_of, topics_of
 from perspective_rag import CorpusError
 from perspective_rag.ledger import Ledger
 from perspective_rag.testing import HashEmbedder, TableJudge
@@ -335,3 +342,32 @@ def test_questions_of_the_same_text_keep_their_own_labels(tmp_path):
     assert status == 0
     document = results.read(tmp_path / "out.json")
     assert mean(document, "perfect judge, top 20", "mrecall@5") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("statement", "topic"),
+    [
+        ("Homework should be banned.", "Homework"),
+        ("Ban junk food from schools", "junk food from schools"),
+        ("This House would close all zoos", "all zoos"),
+        ("It should be easier to vote", None),
+        ("Homework", None),
+        ("", None),
+    ],
+)
+def test_a_statement_is_cut_down_to_its_topic(statement, topic):
+    assert topic_of(statement) == topic
+
+
+def test_bare_topics_are_asked_without_their_statements(bench, gold):
+    status, document, screen = bench(TableJudge(gold.table), "--topics")
+    assert status == 0
+    rows = document["results"]["rows"]
+    assert list(rows) == [row.name for row in topic_configurations()]
+    assert document["results"]["questions"] == ASKED
+    assert document["data"]["fingerprint"] != read_gold(gold.path).fingerprint
+    assert rows[BASELINE]["at"]["5"]["searches"] == 1.0
+    assert rows[DISCOVERING]["at"]["5"]["searches"] > 1.0
+    assert "guarded" in document["results"]["statement"]
+    assert {each.question for each in topics_of(read_gold(gold.path)).questions} == set(TOPICS)
+    assert DISCOVERING in screen

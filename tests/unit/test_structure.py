@@ -35,6 +35,7 @@ LAYERS = [
     {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
     {"judge", "search", "merge", "answer", "ledger", "kept", "jsonl"},
     {"ordering", "selection", "guard", "rerank", "adaptive_search", "backends", "corpus"},
+    {"discover"},
     {"pipeline"},
     {"local", "loading", "testing", "user_retriever", "audit", "dataset"},
     {"commands"},
