@@ -11,10 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 
-NAMES = 24
-"""Characters of a row's name that a narrow console shows at least."""
-
-
 def wide_console() -> Console:
     """A console as wide as the terminal, or wide enough for our tables where there is none."""
     console = Console()
@@ -38,17 +34,11 @@ class Table:
     def rich(self) -> rich.table.Table:
         """The table for a rich console."""
         table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
-        # Where a console is too narrow the numbers are cut, but the names of the rows stay.
-        names = min(NAMES, max((len(row[0]) for row in self.rows), default=0))
         for place, column in enumerate(self.columns):
-            table.add_column(
-                column,
-                justify="right" if place else "left",
-                no_wrap=bool(place),
-                min_width=None if place else names,
-            )
+            table.add_column(column, justify="right" if place else "left")
         for row in self.rows:
-            # As Text, because a string like "[44.4, 58.6]" would be read as markup.
+            # As Text, because a string like "[44.4, 58.6]" would be read as markup. A console too
+            # narrow wraps headings and cells, so that neither names nor numbers are cut.
             table.add_row(*map(Text, row))
         return table
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.results import CHECKOUT, read, write
+from benchmarks.core.table import Table
 from benchmarks.pir.__main__ import main
 from benchmarks.pir.embedding import Vectors
 from benchmarks.pir.extraction import (
@@ -330,6 +331,17 @@ def test_sections_and_pictures_come_from_the_results(tmp_path, demo):
     assert (pictures / "pir-recall.svg").read_bytes() == before
     assert draw([*given, "--group", "none of these"]) == 2
     assert draw(["--results", str(tmp_path / "nothing.json")]) == 2
+
+
+def test_a_narrow_console_cuts_neither_names_nor_numbers():
+    table = Table("t", ["method", *(f"a long heading {i}" for i in range(6))])
+    table.add("adaptive", *["63.0 [58.5, 67.4]"] * 6)
+    console = Console(file=io.StringIO(), width=90)
+    console.print(table.rich())
+    said = console.file.getvalue()
+    assert "adaptive" in said
+    assert "…" not in said
+    assert said.count("63.0") == said.count("67.4]") == 6
 
 
 def test_without_results_there_are_no_sections(tmp_path):
