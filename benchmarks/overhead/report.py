@@ -10,12 +10,23 @@ from benchmarks.core.table import Table
 
 def table(found: Mapping[str, Any]) -> Table:
     """One row for each store and setting."""
-    target, met = found["target"], found["met"]
-    said = "not measured" if met is None else "met" if met else "missed"
+    target = found["target"]
+    full = [
+        store["settings"]["PAP and MMR"]
+        for store in found["stores"].values()
+        if store["vectors"] >= target["at"]
+    ]
+    fast = sum(each["added_ms"] < target["ms"] for each in full)
+    light = sum(each["ratio"] < 1.0 + target["share"] for each in full)
+    goal = f"PAP and MMR at {target['at']:,} vectors add less than {target['ms']:g} ms"
+    share = f"less than {target['share']:.0%}"
+    said = (
+        f"{goal}, met by {fast} of {len(full)}, and {share}, met by {light} of {len(full)}"
+        if full
+        else f"{goal} and {share}, not measured"
+    )
     shown = Table(
-        "Wrapped store beside the same searches made bare (target: PAP and MMR at "
-        f"{target['at']:,} vectors add less than {target['ms']:g} ms and "
-        f"{target['share']:.0%}, {said})",
+        f"Wrapped store beside the same searches made bare (target: {said})",
         (
             *("store", "vectors", "on", "searches", "bare p50 ms", "wrapped p50 ms", "p95 ms"),
             *("added ms", "ratio", "added CPU ms", "CPU ratio", "to one bare question"),
