@@ -23,7 +23,7 @@ from perspective_rag.vectors import cosine
 
 PASSAGES = 30
 STATEMENTS = 14
-OPPOSED = 0.5
+OPPOSED = 0.7
 _WORDS = range(5, 36)
 # What a sentence that begins so is about stands in the sentence before it.
 _POINTS_BACK = re.compile(
@@ -31,7 +31,13 @@ _POINTS_BACK = re.compile(
     r"|our)\b",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"^(?:and|but|so|yet|or|however|therefore|thus|hence|moreover)\b,?\s+", re.I)
+_REASON = re.compile(
+    r"\s*(?:[:;–—]|,? because\b|,? so that\b|,? for the same reason\b).*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_LINK = re.compile(
+    r"^(?:and|but|so|yet|or|however|therefore|thus|hence|moreover)\b,?\s+", re.IGNORECASE
+)
 
 
 def discovered(
@@ -51,9 +57,10 @@ def discovered(
         r_s (1 - prod over chosen t of (1 - max(P(s opposes t), P(t opposes s))))
 
     over the ``STATEMENTS`` nearest, with r the cosine to the question (without an embedder: 1 /
-    log2(1 + rank)), as long as the second factor reaches ``OPPOSED``. Where nothing opposes the
-    first, the perspectives are that statement and its negation by rule, so that the missing side is
-    looked for and its absence reported. 2 (n - 1) pairs are judged for each statement chosen.
+    log2(1 + rank)), as long as the second factor reaches ``OPPOSED`` (lower: more statements, of
+    which fewer really oppose). Where nothing opposes the first, the perspectives are that statement
+    and its negation by rule, so that the missing side is looked for and its absence reported. 2 (n
+    - 1) pairs are judged for each statement chosen.
 
     Sentences of 5 to 35 words that can stand alone count, by English rules. What was chosen goes
     into the trace's decisions; what fails is recorded and leaves no perspectives.
@@ -103,14 +110,16 @@ def _statements(
 
 def stand_alone(text: str) -> list[str]:
     """The sentences of a text that say something by themselves, without the word that links them to
-    the one before and without the full stop.
+    the one before, the reason they give, and the full stop.
     """
     kept = []
     for sentence in split_sentences(text):
         plain = _LINK.sub("", sentence).rstrip(" .")
         if plain.endswith("?") or _POINTS_BACK.match(plain) or len(plain.split()) not in _WORDS:
             continue
-        kept.append(plain[:1].upper() + plain[1:])
+        claim = _REASON.sub("", plain)
+        said = claim if len(claim.split()) in _WORDS else plain
+        kept.append(said[:1].upper() + said[1:])
     return kept
 
 

@@ -23,7 +23,7 @@ from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM
 from perspective_rag.types import Hit, Passage
 
-CLOSE = "Zoos should be closed because cages are cruel"
+CLOSE = "Zoos should be closed as their cages are cruel"
 KEEP = "Zoos save rare animals that are lost in the wild"
 FEED = "Zoos feed their animals on hay and fish each day"
 
@@ -62,6 +62,8 @@ def pipeline(texts, judge, **options):
     ("text", "kept"),
     [
         ("Zoos save animals that are rare. They also teach.", ["Zoos save animals that are rare"]),
+        ("Zoos should all be closed because they are cruel.", ["Zoos should all be closed"]),
+        ("Close them because zoos are too cruel.", ["Close them because zoos are too cruel"]),
         ("But zoos keep animals in small cages.", ["Zoos keep animals in small cages"]),
         ("However, the keepers love the animals.", ["The keepers love the animals"]),
         ("This is what the keepers always say. Who would believe them at all?", []),
@@ -75,7 +77,7 @@ def test_sentences_that_say_something_by_themselves(text, kept):
 
 
 def test_the_nearest_statement_and_the_one_that_opposes_it_are_the_perspectives():
-    judge = Opposing({(KEEP, CLOSE): 0.8, (FEED, CLOSE): 0.4})
+    judge = Opposing({(KEEP, CLOSE): 0.8, (FEED, CLOSE): 0.6})
     result = pipeline([FEED, CLOSE, KEEP], judge).retrieve("zoos closed cages cruel")
     assert [(p.id, p.text) for p in result.perspectives] == [("p1", CLOSE), ("p2", KEEP)]
     assert result.trace.decisions == (
@@ -153,7 +155,7 @@ def test_passages_outside_the_filter_lend_no_words():
 
 def test_without_an_embedder_the_stores_order_counts():
     found = [Hit(Passage("a", CLOSE)), Hit(Passage("b", FEED)), Hit(Passage("c", KEEP))]
-    judge = Opposing({(KEEP, CLOSE): 0.9, (FEED, CLOSE): 0.6})
+    judge = Opposing({(KEEP, CLOSE): 0.9, (FEED, CLOSE): 0.71})
     line = PerspectivePipeline(CallableStore(lambda text, k: found), judge=judge, discover=3)
     assert [p.text for p in line.retrieve("zoos").perspectives] == [CLOSE, KEEP, FEED]
 
