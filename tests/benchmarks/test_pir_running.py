@@ -16,7 +16,7 @@ from benchmarks.core import results
 from benchmarks.core.results import CHECKOUT, read, write
 from benchmarks.core.table import Table
 from benchmarks.pir.__main__ import main
-from benchmarks.pir.embedding import Vectors
+from benchmarks.pir.embedding import AT_ONCE, Vectors
 from benchmarks.pir.extraction import (
     extraction_scores,
     jaccard,
@@ -115,11 +115,11 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from benchmarks.pir.__main__ import main
-from tests.benchmarks.pir_samples import CORPUS, Counted, letter_retriever
+from tests.benchmarks.pir_samples import Counted, letter_retriever
 
 class Dies(Counted):
     def __call__(self, texts):
-        if CORPUS[0] in texts:
+        if "document 99" in texts:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().__call__(texts)
 
@@ -130,6 +130,9 @@ main(sys.argv[1:], retriever=letter_retriever(Dies()))
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system knows no SIGKILL")
 def test_a_run_that_was_killed_goes_on_from_what_it_embedded(tmp_path):
     task = write_jsonl(tmp_path / "mine.jsonl")
+    with task.open("a", encoding="utf-8") as file:
+        for i in range(100):
+            file.write(json.dumps({"kind": "doc", "id": i, "text": f"document {i}"}) + "\n")
     cache = str(tmp_path / "cache")
     given = ["--data", str(task), "--cache", cache, "--out", str(tmp_path / "killed.json")]
     killed = subprocess.run([sys.executable, "-c", KILLED, *given], cwd=CHECKOUT, check=False)
@@ -137,7 +140,8 @@ def test_a_run_that_was_killed_goes_on_from_what_it_embedded(tmp_path):
     assert not (tmp_path / "killed.json").exists()
     counted = Counted()
     document = run(tmp_path, task, retriever=letter_retriever(counted))
-    assert counted.texts == len(CORPUS)  # queries, roots, perspectives and kinds were kept
+    # Queries, roots, perspectives, kinds and the first documents were kept.
+    assert counted.texts == len(CORPUS) + 100 - AT_ONCE
     untouched = run(tmp_path, task, "--cache", str(tmp_path / "new"), retriever=letter_retriever())
     assert document["results"] == untouched["results"]
 
