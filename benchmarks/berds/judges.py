@@ -74,6 +74,15 @@ def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Id
     return other, results.judge_identity(other, None)
 
 
+def same_model(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> bool:
+    """True when two judges are one model: equal files, or equal names where there are no files."""
+    if first is None or second is None:
+        return False
+    if first.get("files") and second.get("files"):
+        return bool(first["files"] == second["files"])
+    return bool(first["name"] == second["name"])
+
+
 def load_llm(spec: str, *, cache: Path) -> LLM:
     """``llm:MODEL`` or ``llm:MODEL@URL``; its replies are kept in ``cache``."""
     model, _, url = spec.removeprefix("llm:").partition("@")

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.berds.arguments import TUNING_SHARE
 from benchmarks.berds.expanding import expansions_by
-from benchmarks.berds.judges import load_judge, load_llm
+from benchmarks.berds.judges import load_judge, load_llm, same_model
 from benchmarks.berds.loading import MINILM, Loader
 from benchmarks.berds.questions import (
     HUB,
@@ -20,7 +20,7 @@ from benchmarks.berds.questions import (
     read_questions,
 )
 from benchmarks.berds.retrievers import PerQuestion
-from benchmarks.berds.run import BerdsConfig, Models, same_model
+from benchmarks.berds.run import BerdsConfig, Models
 from benchmarks.berds.stances import Stances
 from benchmarks.berds.web import web_retriever
 from perspective_rag import ConfigError

@@ -14,6 +14,7 @@ from benchmarks.berds.asking import SYCOPHANCY_AT as SYCOPHANCY_AT
 from benchmarks.berds.asking import Details, askings
 from benchmarks.berds.collecting import Collector, Tick
 from benchmarks.berds.deciding import ALONE, RULES, decision_of
+from benchmarks.berds.judges import same_model
 from benchmarks.berds.questions import Question, fingerprint
 from benchmarks.berds.retrievers import Retriever
 from benchmarks.berds.scoring import CUTS, DEPTH
@@ -112,15 +113,6 @@ class BerdsResult:
         return rows
 
 
-def same_model(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> bool:
-    """True when two judges are one model: equal files, or equal names where there are no files."""
-    if first is None or second is None:
-        return False
-    if first.get("files") and second.get("files"):
-        return bool(first["files"] == second["files"])
-    return bool(first["name"] == second["name"])
-
-
 def run_berds(
     questions: Sequence[Question],
     retrievers: Sequence[Retriever],
@@ -138,7 +130,8 @@ def run_berds(
     Verdicts and the pipeline's answers are kept in ``folder``: a run that was killed goes on where
     it stopped. ``corpus`` identifies what was searched. ``on_first`` is given the figures of the
     retrievers' own rankings as soon as these are judged. Raises ConfigError when the selector is
-    the judge and that was not allowed, and in strict mode for any degradation.
+    the judge and that was not allowed, and in strict mode for any degradation and for an approach
+    whose model is absent.
     """
     started = time.perf_counter()
     names = _runnable(config, models, questions)
@@ -293,6 +286,12 @@ def _runnable(config: BerdsConfig, models: Models, questions: Sequence[Question]
     expandable = any((models.expansions or {}).get(each.id) or each.generated for each in questions)
     if not expandable:
         lacking |= {"expansion", "expansion + mmr"}
+    absent = [name for name in config.approaches if name in lacking]
+    if absent and config.strict:
+        raise ConfigError(
+            f"nothing to run {', '.join(absent)} with: give a selector or texts to expand with "
+            "(--llm writes them), or leave them out with --approach"
+        )
     return [name for name in config.approaches if name not in lacking]
 
 

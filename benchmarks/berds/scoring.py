@@ -90,8 +90,8 @@ def standard_values(
         return result
     for found in ir_measures.iter_calc(list(names), qrels, run):
         result[found.query_id][names[found.measure]] = float(found.value)
-    # A subtopic that no judged passage takes is unknown to the qrels, but the question has it: these
-    # two are means over subtopics (the ideal of alpha-nDCG cannot take it either).
+    # A subtopic that no judged passage takes is unknown to the qrels, but the question has it, and
+    # these two are means over subtopics. The ideal of alpha-nDCG cannot take it either.
     for query, gold in golds.items():
         if query in result and gold:
             taken = sum(bool(ids) for ids in gold.values())

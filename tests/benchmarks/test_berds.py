@@ -18,9 +18,10 @@ from benchmarks.berds import published, report
 from benchmarks.berds.__main__ import main
 from benchmarks.berds.approaches import Found
 from benchmarks.berds.estimate import estimate
+from benchmarks.berds.judges import same_model
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import StoreRetriever
-from benchmarks.berds.run import BerdsConfig, Models, run_berds, same_model
+from benchmarks.berds.run import BerdsConfig, Models, run_berds
 from benchmarks.berds.stances import Stances, by_rule
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core import results

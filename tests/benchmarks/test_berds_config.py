@@ -343,6 +343,16 @@ def test_a_judge_that_is_down_ends_the_run_with_status_2(config, tmp_path, judge
     assert not list((tmp_path / "out").glob("*.html"))
 
 
+def test_an_approach_without_its_model_is_left_out_with_a_word_and_an_error_where_strict(config):
+    expansion = "--approach=expansion"
+    status, screen = run(config(), expansion)
+    assert status == 0
+    assert "Left out, their models being absent: expansion." in screen
+    status, screen = run(config(), expansion, "--strict")
+    assert status == 2
+    assert "nothing to run expansion with" in screen
+
+
 def test_what_cannot_be_written_is_said_before_anything_is_judged(config, tmp_path):
     (tmp_path / "file").write_text("in the way")
     status, screen = run(config(), f"--out={tmp_path / 'file' / 'my.json'}")
