@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -108,3 +109,21 @@ def test_the_command(pairs, tmp_path, capsys):
     assert main(["judge", "label", str(pairs), "--out", str(out)]) == 0
     assert json.loads(capsys.readouterr().out) == {"out": str(out), "pairs": 3}
     assert len(read_pairs([out])) == 3
+
+
+@pytest.mark.parametrize("command", ["eval", "label"])
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("zephyr-7b", "answers in words.*perspective_detection --judge zephyr-7b"),
+        ("llm:mine@http://localhost:1/v1", "answers in words: needed is a classifier"),
+        ("deberta-v3-large-nil", "did you mean 'deberta-v3-large-nli'"),
+        ("./nowhere", "nowhere does not exist"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_said_with_what_can(tmp_path, capsys, command, model, says):
+    data = tmp_path / "pairs.jsonl"
+    data.write_text(json.dumps({"document": "a b", "statement": "a", "label": "support"}) + "\n")
+    out = ["--out", str(tmp_path / "out.jsonl")] if command == "label" else []
+    assert main(["judge", command, str(data), "--model", model, *out]) == 2
+    assert re.search(says, capsys.readouterr().err)

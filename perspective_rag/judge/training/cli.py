@@ -7,10 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
+from perspective_rag.judge.presets import PRESETS
 
 
 def add_commands(judge: Any) -> None:
@@ -185,7 +187,32 @@ def progress() -> Iterator[Callable[[dict[str, Any]], None]]:
 def _evaluate(options: argparse.Namespace) -> None:
     from perspective_rag.judge.training.command import DataFile, evaluate_judge
 
-    show(evaluate_judge(options.model, [DataFile.parse(text) for text in options.data]))
+    files = [DataFile.parse(text) for text in options.data]
+    show(evaluate_judge(_classifier(options.model), files))
+
+
+def _classifier(model: str | None) -> str | None:
+    """The weights of ``--model``: a preset's, or those it names; None for the package's own.
+
+    Raises ConfigError for a language model, which gives no probabilities of three classes, and for
+    a path where there is nothing.
+    """
+    if model is None or Path(model).exists():
+        return model
+    name = model.partition("@")[0]
+    known = PRESETS.get(name)
+    if model.startswith("llm:") or (known is not None and known.wording is not None):
+        instead = f"; benchmarks.perspective_detection --judge {name} measures it" if known else ""
+        raise ConfigError(
+            f"{model!r} answers in words: needed is a classifier of three classes{instead}"
+        )
+    if known is not None:
+        return known.model
+    if "/" not in model and get_close_matches(model, PRESETS, cutoff=0.7):
+        raise unknown_name(model, PRESETS, "judge")
+    if model.startswith((".", "/", "~")) or model.endswith(".onnx"):
+        raise ConfigError(f"--model {model} does not exist")
+    return model
 
 
 def _label(options: argparse.Namespace) -> None:
@@ -196,7 +223,7 @@ def _label(options: argparse.Namespace) -> None:
 
     with Console(stderr=True).status("labelling") as status:
         done = label_pairs(
-            CrossEncoderJudge(options.model),
+            CrossEncoderJudge(_classifier(options.model)),
             options.data,
             options.out,
             progress=lambda lines: status.update(f"labelled {lines:,} pairs"),
