@@ -389,6 +389,22 @@ def test_a_settled_question_is_searched_as_it_is_and_an_empty_answer_is_said(tmp
     assert "No passage was found." in capsys.readouterr().out
 
 
+def test_a_topic_gets_the_sides_that_its_passages_take(tmp_path, capsys):
+    corpus, cache = f"--corpus={DEBATES / 'passages.jsonl'}", f"--cache={tmp_path}"
+    topic = "social media and children"
+    assert main(["ask", topic, corpus, cache, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["result"]
+    texts = [each["text"] for each in result["perspectives"]]
+    assert len(texts) == 2
+    assert all("ocial media" in text for text in texts)
+    assert sum(" not " in text for text in texts) == 1
+    assert result["coverage"]["covered"] == [each["id"] for each in result["perspectives"]]
+    assert main(["ask", topic, corpus, cache]) == 0
+    assert "The question names no sides" in capsys.readouterr().out
+    assert main(["ask", topic, corpus, cache, "--discover=0"]) == 0
+    assert "No perspectives to cover" in capsys.readouterr().out
+
+
 def test_a_data_set_is_made_over_a_server_reviewed_and_read_by_the_benchmark(tmp_path, capsys):
     from benchmarks.berds.questions import read_questions
 
