@@ -30,7 +30,7 @@ from benchmarks.pir.methods import ADAPTIVE, METHODS, PLAIN, Method, adaptive
 from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retriever
 from benchmarks.pir.running import Reading, TaskOutcome, run_dense, run_lexical
 from benchmarks.pir.summary import group_summary
-from benchmarks.pir.tables import group_table
+from benchmarks.pir.tables import extraction_scores_table, group_table
 from perspective_rag import CachedLLM, ConfigError, OpenAICompatibleLLM
 from perspective_rag.adaptive import KINDS
 from perspective_rag.ledger import slug
@@ -62,7 +62,7 @@ def _run(
         for name in group.left_out:
             console.print(f"{group.name}/{name} is no retrieval task and is left out")
     document, name = (
-        _extract(options, given, groups)
+        _extract(options, given, groups, console)
         if options.extract
         else _measure(options, given, groups, retriever, console)
     )
@@ -185,7 +185,7 @@ def _countries(outcomes: Sequence[TaskOutcome]) -> dict[str, Any] | None:
 
 
 def _extract(
-    options: argparse.Namespace, given: list[str], groups: Sequence[Group]
+    options: argparse.Namespace, given: list[str], groups: Sequence[Group], console: Console
 ) -> tuple[dict[str, Any], str]:
     started = time.perf_counter()
     extractor, name = rule_extractor(), "rules"
@@ -200,6 +200,9 @@ def _extract(
         }
         for group in groups
     }
+    for group_name, tasks in found.items():
+        title = f"{group_name}: extraction of the perspective, {name}"
+        console.print(extraction_scores_table(tasks, title).rich())
     document = results.document(
         "pir",
         arguments=given,

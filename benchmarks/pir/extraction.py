@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import Extraction, LLMExtractor, RuleExtractor, run
+from perspective_rag.errors import LLMError, LLMReplyError
 from perspective_rag.flow import Recorder
 from perspective_rag.protocols import LLM, Extractor
 
@@ -103,11 +104,17 @@ def extraction_scores(
 
 
 def run_all(extractor: Extractor, questions: Sequence[str]) -> tuple[list[Extraction], int]:
-    """Every question's extraction, and how many degradations there were on the way."""
+    """Every question's extraction, and how many degradations there were on the way.
+
+    Raises LLMError for a model that does not answer; replies that cannot be used are degradations.
+    """
     answers, lost = [], 0
     for question in questions:
         recorder = Recorder()
         answers.append(run(extractor.extract(question), recorder))
+        for error in (each.error for each in recorder.degradations):
+            if isinstance(error, LLMError) and not isinstance(error, LLMReplyError):
+                raise error
         lost += len(recorder.degradations)
     return answers, lost
 

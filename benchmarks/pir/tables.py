@@ -141,6 +141,17 @@ def extraction_table(documents: Mapping[str, Document], group: str) -> Table:
     return table
 
 
+def extraction_scores_table(tasks: Mapping[str, Mapping[str, float]], title: str) -> Table:
+    """One extractor's scores task by task, with the replies that could not be used."""
+    columns = ["task", "queries", "Jaccard index", "token F1", "found any", "unusable replies"]
+    table = Table(title, columns)
+    for name in ordered(tasks):
+        found = tasks[name]
+        shares = [percent(found[each]) for each in ("jaccard", "token_f1", "found")]
+        table.add(heading(name), f"{found['queries']:.0f}", *shares, f"{found['degradations']:.0f}")
+    return table
+
+
 def backbones_table(documents: Mapping[str, Document], group: str) -> Table:
     """PAP and PAP+ by encoder, average p-Recall@5 and the gain over none (Table 9)."""
     title = "PAP and PAP+ by encoder: average p-Recall@5 (gain over plain)"

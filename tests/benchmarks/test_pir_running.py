@@ -303,6 +303,11 @@ def test_the_command_asks_a_model_for_perspectives_and_keeps_its_replies(tmp_pat
         asked = len(server.bodies)
         assert run(tmp_path, task, *given)["results"] == first["results"]
         assert len(server.bodies) == asked > 0
+    # A server that is down is no model that finds nothing.
+    dead = ["--data", str(task), "--extract", "other", "--base-url", server.url]
+    place = ["--out", str(tmp_path / "none.json"), "--cache", str(tmp_path / "c2")]
+    assert main([*dead, *place], console=quiet()) == 2
+    assert not (tmp_path / "none.json").exists()
     [group] = first["results"]["extraction"].values()
     assert group["mine"]["jaccard"] == group["mine"]["token_f1"] == 1.0
     assert first["config"]["extractor"] == "org/tiny"
@@ -315,7 +320,9 @@ def test_sections_and_pictures_come_from_the_results(tmp_path, demo):
     write(document, folder / "pir-s-as-published.json")
     run(tmp_path, demo, retriever=letter_retriever())
     rules = ["--data", str(demo), "--extract", "rules", "--out", str(folder / "pir-rules.json")]
-    assert main(rules, console=quiet()) == 0
+    console = quiet()
+    assert main(rules, console=console) == 0
+    assert "unusable replies" in console.file.getvalue()
     found = sections(folder)
     assert "| published: SimCSE-sup | 11.0 | 86.1 |" in found["pir-retrievers"]
     assert "| pap+ |" in found["pir-methods"]
