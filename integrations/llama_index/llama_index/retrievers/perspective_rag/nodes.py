@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 
 from perspective_rag.copies import copied
 from perspective_rag.types import Candidate, Passage, RetrievalResult
@@ -57,9 +57,10 @@ def _annotated(candidate: Candidate, result: RetrievalResult) -> BaseNode:
         "perspectives": [texts[name] for name in supports],
         "found_by": list(candidate.found_by),
     }
+    kind = _Metadata if isinstance(node, TextNode) else _KeyedMetadata
     return node.model_copy(
         update={
-            "metadata": _Metadata({**copied(node.metadata), METADATA_KEY: report}),
+            "metadata": kind({**copied(node.metadata), METADATA_KEY: report}),
             "relationships": dict(node.relationships),
             "excluded_embed_metadata_keys": _with_key(node.excluded_embed_metadata_keys),
             "excluded_llm_metadata_keys": _with_key(node.excluded_llm_metadata_keys),
@@ -72,16 +73,21 @@ def _with_key(keys: list[str]) -> list[str]:
 
 
 class _Metadata(dict[str, Any]):
-    """Metadata that prints, and lists its ``keys()``, without the report.
+    """Metadata that prints without the report.
 
-    A node's ``hash`` is taken over one of the two (``str(metadata)`` in a TextNode, the keys and
-    their values in a Node or Document), and by that hash QueryFusionRetriever knows a node that
-    several retrievers found; with the report in it, every copy would be another node. Look-up,
-    iteration, ``items()``, copies and serialisation have the report.
+    ``TextNode.hash`` is taken over ``str(metadata)``, and by that hash QueryFusionRetriever knows a
+    node that several retrievers found; with the report in it, every copy would be another node.
     """
 
     def __repr__(self) -> str:
         return repr({key: value for key, value in self.items() if key != METADATA_KEY})
+
+
+class _KeyedMetadata(_Metadata):
+    """The same for nodes whose hash is taken over ``keys()`` and their values: Node and Document.
+
+    Look-up, iteration, ``items()``, copies and serialisation have the report.
+    """
 
     def keys(self) -> Any:
         return {key: None for key in self if key != METADATA_KEY}.keys()
