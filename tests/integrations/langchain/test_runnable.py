@@ -14,9 +14,10 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
+from langchain_core.tracers.context import collect_runs
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_perspective_rag import PerspectiveRetriever
+from langchain_perspective_rag import PerspectiveRetriever, tracing
 
 QUESTIONS = ["Should zoos be closed?", "Should museums be closed?", "Should bridges be painted?"]
 SIDES = json.dumps(
@@ -206,3 +207,29 @@ def test_a_trace_without_callbacks_around_retrieve(retriever, recorder):
     assert recorder.runs, "searches report to the chain that calls retrieve"
     stages = {tag for run in recorder.runs.values() for tag in run.tags}
     assert stages == {"perspective_rag:search", "perspective_rag:judge"}
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_r14_runs_are_there_for_whoever_listens_and_cost_nothing_else(
+    retriever, monkeypatch, way
+):
+    async def ask():
+        return (
+            retriever.invoke(QUESTIONS[0])
+            if way == "invoke"
+            else await retriever.ainvoke(QUESTIONS[0])
+        )
+
+    with collect_runs() as collected:  # a handler that is not handed on to children
+        heard = await ask()
+    (run,) = collected.traced_runs
+    assert "perspective_rag:search" in {tag for child in run.child_runs for tag in child.tags}
+
+    class Refused:
+        @staticmethod
+        def configure(*args, **kwargs):
+            raise AssertionError("nobody listens")
+
+    monkeypatch.setattr(tracing, "CallbackManager", Refused)
+    monkeypatch.setattr(tracing, "AsyncCallbackManager", Refused)
+    assert await ask() == heard
