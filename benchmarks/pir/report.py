@@ -60,7 +60,7 @@ def sections(folder: Path) -> dict[str, str]:
         ),
         "pir-extraction": _text(extraction_table(_extractions(extracted), DEMO)),
         "pir-commands": _commands(documents),
-        "pir": _text(_overview(dense)),
+        "pir": "\n".join([*_run_by(dense), "", _text(_overview(dense))]) if dense else "",
     }
     return {name: text for name, text in found.items() if documents and text}
 
@@ -70,6 +70,11 @@ def _methods(documents: Documents, group: str, tasks: str) -> list[str]:
         _text(group_table(d["results"]["groups"][group], f"p-Recall@5 on {tasks}, {name}"))
         for name, d in documents.items()
     ]
+
+
+def _run_by(documents: Documents) -> list[str]:
+    """A line for each run: its command and date."""
+    return [f"- `{d['command']}`, {d['date'][:10]}" for d in documents.values()]
 
 
 def _overview(dense: Documents) -> Table:
