@@ -71,3 +71,15 @@ def test_inside_contextual_compression(store, judge, debate, recorder):
     models = [run for run in recorder.children() if run.kind == "llm"]
     assert [run.tags for run in models] == [["perspective_rag:extract_perspectives"]]
     assert len(store.calls) == 0, "nothing is searched by vector again"
+
+
+def test_a_topic_gets_the_sides_that_the_given_documents_take():
+    given = [
+        Document("Homework should be abolished in primary schools."),
+        Document("Homework should not be abolished, for practice makes lessons stick."),
+    ]
+    kept = PerspectiveCompressor(k=2, discover=2).compress_documents(given, "homework in schools")
+    sides = {side for each in kept for side in each.metadata["perspective_rag"]["supports"]}
+    assert len(sides) == 2
+    plain = PerspectiveCompressor(k=2).compress_documents(given, "homework in schools")
+    assert all(not each.metadata["perspective_rag"]["supports"] for each in plain)

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from llama_index.retrievers.perspective_rag import METADATA_KEY, PerspectivePostprocessor
 from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
@@ -151,3 +151,22 @@ def test_perspectives_can_be_named(zoo, given):
         "one",
         "two",
     ]
+
+
+@pytest.mark.parametrize("model", [False, True])
+async def test_a_topic_gets_the_sides_that_the_given_nodes_take(zoo, model):
+    texts = (
+        "Homework should be abolished in primary schools.",
+        "Homework should not be abolished, for practice makes lessons stick.",
+    )
+    given = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in texts]
+    postprocessor = PerspectivePostprocessor(
+        k=2, discover=2, embed_model=zoo.HashEmbedding() if model else None
+    )
+    report = postprocessor.report(given, "homework in primary schools")
+    assert len(report.perspectives) == 2
+    assert report.coverage.complete
+    again = await postprocessor.areport(given, "homework in primary schools")
+    assert again.perspectives == report.perspectives
+    without = PerspectivePostprocessor(k=2).report(given, "homework in primary schools")
+    assert without.perspectives == ()

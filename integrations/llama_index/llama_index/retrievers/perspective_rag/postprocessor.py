@@ -49,10 +49,10 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     """Judges given nodes and chooses ``k`` that cover every perspective of the question.
 
     The order of the nodes is taken for their relevance, whatever their scores are; a node that is
-    given twice, by its id or by ``dedup_key``, counts once, where it came first. Nothing is
-    searched: what no given node supports stays uncovered. ``embed_model`` is needed for a
-    ``relevance_weight`` below 1 only. The other parameters, and the nodes it returns, are those of
-    ``PerspectiveRetriever``; options that belong to a search raise.
+    given twice, by its id or by ``dedup_key``, counts once, where it came first. No store is
+    searched: what no given node supports stays uncovered, and ``discover`` reads the given nodes.
+    ``embed_model`` is needed for a ``relevance_weight`` below 1 only. The other parameters, and the
+    nodes it returns, are those of ``PerspectiveRetriever``; options that belong to a search raise.
     """
 
     _judge: JudgeChoice = PrivateAttr()
@@ -88,7 +88,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self._skip_if = skip_if
         self._dedup_key = passage_dedup_key(dedup_key)
         self._gate = gate or Gate()
-        self._pipeline(QueryBundle(""))  # what these parts can never do is said now
+        self._pipeline(QueryBundle(""), ())  # what these parts can never do is said now
 
     @classmethod
     def class_name(cls) -> str:
@@ -142,7 +142,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _choice(
         self, nodes: Sequence[NodeWithScore], query: QueryBundle
     ) -> tuple[Request, Flow[RetrievalResult]]:
-        pipeline = self._pipeline(query)
+        pipeline = self._pipeline(query, nodes)
         request = pipeline.request(query.query_str, fetch_k=max(len(nodes), 1))
         return request, self._flow(pipeline, request, nodes)
 
@@ -158,10 +158,10 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
             request, extraction, pipeline.select(request, extraction, candidates)
         )
 
-    def _pipeline(self, bundle: QueryBundle) -> PerspectivePipeline:
+    def _pipeline(self, bundle: QueryBundle, nodes: Sequence[NodeWithScore]) -> PerspectivePipeline:
         model = self._embed_model
         return PerspectivePipeline(
-            _NothingToSearch(takes_vector=model is not None),
+            _Given(nodes, takes_vector=model is not None),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
             judge=judge_of(self._judge),
             extractor=self._extractor,
@@ -188,8 +188,8 @@ def _candidates(request: Request, nodes: Sequence[NodeWithScore]) -> list[Candid
     ]
 
 
-class _NothingToSearch:
-    """The store of a pipeline that is given its candidates.
+class _Given:
+    """The store of a pipeline that is given its candidates: a search finds all, in their order.
 
     ``takes_vector`` where there is an embedding model: the pipeline then leaves the order of the
     candidates alone, where it would re-order those of a text search.
@@ -197,15 +197,16 @@ class _NothingToSearch:
 
     takes_vector: bool
 
-    def __init__(self, *, takes_vector: bool) -> None:
+    def __init__(self, nodes: Sequence[NodeWithScore], *, takes_vector: bool) -> None:
         self.takes_vector = takes_vector
+        self._hits = [Hit(passage_of(item.node)) for item in nodes]
 
     def search(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        return ()
+        return self._hits[:k]
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        return ()
+        return self._hits[:k]
