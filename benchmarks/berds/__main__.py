@@ -19,7 +19,7 @@ from rich.progress import Progress
 from benchmarks.berds import report
 from benchmarks.berds.arguments import parser
 from benchmarks.berds.config import Validation, arguments_of, validation_of
-from benchmarks.berds.estimate import estimate
+from benchmarks.berds.estimate import embedding_plans, estimate
 from benchmarks.berds.figures import draw
 from benchmarks.berds.html_report import verdict_page
 from benchmarks.berds.loading import Loader, check_retriever
@@ -86,6 +86,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             streamed=options.streamed,
             web=web_of(options, folder),
             on_query=lambda: ticker("searching", 1),
+            on_passages=lambda count: ticker("embedding the corpus", count),
         )
         models, identities = models_of(options, config, loader, (*questions, *tuning), folder)
         retrievers = [loader.retriever(name) for name in names]
@@ -96,6 +97,8 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             f"{len(config.approaches)} approaches: {plan}",
             highlight=False,
         )
+        for line in embedding_plans(retrievers):
+            bars.console.print(line, highlight=False)
         for line in validation.plan(plan, questions, names, options):
             bars.console.print(line, highlight=False, markup=False, soft_wrap=True)
         result = run_berds(

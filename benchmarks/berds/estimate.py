@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.berds.approaches import LAMBDAS
 from benchmarks.berds.questions import Question
+from benchmarks.berds.retrievers import DenseStore, Retriever, StoreRetriever
 from benchmarks.berds.run import SYCOPHANCY_AT, BerdsConfig, Models
 from benchmarks.berds.scoring import CUTS
 from benchmarks.berds.tuning import TUNED_AT
@@ -84,6 +85,18 @@ def estimate(
         seconds += speed * selected
         likely_seconds += speed * requests * options.judge_k
     return Estimate(retrievers * pairs, retrievers * selected, seconds, likely_seconds)
+
+
+def embedding_plans(retrievers: Sequence[Retriever]) -> list[str]:
+    """A line for each retriever that has to embed a corpus first, with the time of it."""
+    return [
+        f"{each.name} embeds {len(each.source.passages):,} passages first: about "
+        f"{_minutes(seconds)}; what is done is kept"
+        for each in retrievers
+        if isinstance(each, StoreRetriever)
+        and isinstance(each.source, DenseStore)
+        and (seconds := each.source.seconds_to_build()) > 0.0
+    ]
 
 
 def _seconds_per_pair(judge: Judge, text: str) -> float:

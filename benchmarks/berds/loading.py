@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.berds.corpora import PassageStream, open_stream
 from benchmarks.berds.own import own_retriever
 from benchmarks.berds.retrievers import (
+    DenseStore,
     OutputFile,
     PerQuestion,
     Reordered,
@@ -77,6 +78,7 @@ class Loader:
 
     ``corpus`` is a specification of ``open_stream``, or empty where the retrievers bring their own.
     ``streamed`` never takes the corpus into memory. ``web`` makes the store of a question.
+    ``on_query`` is called after each search, ``on_passages`` with every block that is embedded.
     """
 
     corpus: str
@@ -84,6 +86,7 @@ class Loader:
     streamed: bool = False
     web: PerQuestion | None = None
     on_query: Callable[[], None] = lambda: None
+    on_passages: Callable[[int], None] = lambda count: None
     _embedders: dict[str, Embedder] = field(default_factory=dict)
 
     @cached_property
@@ -173,8 +176,13 @@ class Loader:
             self.cache,
             model_name=str(getattr(embedder, "name", name)),
             spec=spec,
+            on_progress=self.on_passages,
         )
-        return StreamedRetriever(name.partition("=")[0], self.stream, dense)
+        label = name.partition("=")[0]
+        if self.streamed:
+            return StreamedRetriever(label, self.stream, dense)
+        store = DenseStore(dense, self.passages.passages)
+        return StoreRetriever(label, store, self.embedder(name), on_query=self.on_query)
 
     def _uncached(self, name: str) -> Embedder:
         if name == MINILM:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +15,10 @@ import numpy as np
 from benchmarks.berds.corpora import PassageStream
 from benchmarks.berds.questions import Question
 from benchmarks.berds.streamed import DenseStream, bm25_search
-from perspective_rag import CapabilityError, CorpusError, Hit, Passage
+from perspective_rag import CapabilityError, CorpusError, FaissStore, Hit, Passage
 from perspective_rag.dedup import normalised_text
 from perspective_rag.protocols import Embedder, Store
+from perspective_rag.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,43 @@ class StreamedRetriever:
             f"{self.name} is streamed, so its queries must be known beforehand: leave the "
             "pipeline's approaches out, or give an indexed store of it as module:factory"
         )
+
+
+class DenseStore:
+    """A vector store over a ``DenseStream``, its passages in memory, made at the first search."""
+
+    takes_vector = True
+
+    def __init__(self, dense: DenseStream, passages: Sequence[Passage]) -> None:
+        self.dense, self.passages = dense, passages
+        self._lock = threading.Lock()
+        self._index: FaissStore | None = None
+
+    def search(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Sequence[Hit]:
+        """The k nearest passages, best first."""
+        return self._built().search(text, vector, k=k, filter=filter)
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Sequence[Hit]:
+        """The same in a thread, where it may have to embed the corpus first."""
+        return await asyncio.to_thread(self.search, text, vector, k=k, filter=filter)
+
+    def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
+        """The vectors of passages that it found."""
+        return self._built().embeddings_of(passages)
+
+    def seconds_to_build(self) -> float:
+        """How long the first search will have to embed; 0 where everything is embedded."""
+        return self.dense.seconds_to_build(self.passages)
+
+    def _built(self) -> FaissStore:
+        with self._lock:
+            if self._index is None:
+                self._index = FaissStore(self.passages, self.dense.vectors())
+            return self._index
 
 
 @dataclass(slots=True)

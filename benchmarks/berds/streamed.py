@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -26,6 +27,7 @@ from perspective_rag.types import Matrix
 
 K1, B = 1.5, 0.75
 _BLOCK = 4096
+_SAMPLE = 32
 
 Progress = Callable[[int], None]
 
@@ -106,27 +108,42 @@ class DenseStream:
         model_name: str,
         spec: EncoderSpec | None = None,
         block: int = _BLOCK,
+        on_progress: Progress | None = None,
     ) -> None:
         self._stream, self._embedder, self._block = stream, embedder, block
+        self._on_progress = on_progress
         self._read = spec.passage_text if spec is not None else lambda passage: passage.text
         digest = hashlib.sha256(f"{stream.identity}\n{model_name}\n{block}".encode()).hexdigest()
         self._path = folder / f"vectors-{digest[:16]}.f16"
         self._done = self._path.with_suffix(".complete")
 
-    def build(self, *, on_progress: Progress | None = None) -> None:
+    def seconds_to_build(self, passages: Sequence[Passage]) -> float:
+        """How long embedding the rest of these passages would take, at the speed measured on a few
+        of them; 0 where it is done.
+        """
+        if self._done.is_file() or not passages:
+            return 0.0
+        sample = [self._read(each) for each in passages[:: max(len(passages) // _SAMPLE, 1)]]
+        size = self._size()  # loads the model
+        started = time.perf_counter()
+        self._embedder.embed_passages(sample[:_SAMPLE])
+        each = (time.perf_counter() - started) / len(sample[:_SAMPLE])
+        return each * max(len(passages) - self._blocks_kept(size) * self._block, 0)
+
+    def build(self) -> None:
         """Embeds what is not embedded yet."""
         if self._done.is_file():
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        size = int(self._embedder.embed_queries(["size"]).shape[1])
+        size = self._size()
         row = 2 * size
-        kept = self._path.stat().st_size // (row * self._block) if self._path.is_file() else 0
+        kept = self._blocks_kept(size)
         rows = 0
         with self._path.open("ab") as file:
             file.truncate(kept * row * self._block)
             for number, passages in enumerate(_blocks(self._stream.passages(), self._block)):
                 rows += len(passages)
-                _tell(on_progress, len(passages))
+                _tell(self._on_progress, len(passages))
                 if number < kept:
                     continue
                 found = self._embedder.embed_passages([self._read(each) for each in passages])
@@ -136,12 +153,10 @@ class DenseStream:
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """The k best passages of each query, best first."""
-        self.build()
-        rows, size = map(int, self._done.read_text(encoding="utf-8").split())
+        vectors = self.vectors()
         asked: Matrix = np.asarray(self._embedder.embed_queries(queries), dtype=np.float32)
-        vectors = np.memmap(self._path, dtype=np.float16, mode="r", shape=(rows, size))
         best = [Best(k) for _ in queries]
-        for start in range(0, rows, self._block):
+        for start in range(0, len(vectors), self._block):
             scores = asked @ np.asarray(vectors[start : start + self._block], np.float32).T
             for each, found in zip(best, scores, strict=True):
                 for place in np.argsort(-found, kind="stable")[:k].tolist():
@@ -149,6 +164,18 @@ class DenseStream:
         ranked = [each.ranked() for each in best]
         texts = self._passages({place for each in ranked for _, place, _ in each})
         return [[Hit(texts[place], score) for score, place, _ in each] for each in ranked]
+
+    def vectors(self) -> Matrix:
+        """All rows, shape (n, d), float16, in the file; embeds first what is missing."""
+        self.build()
+        rows, size = map(int, self._done.read_text(encoding="utf-8").split())
+        return np.memmap(self._path, dtype=np.float16, mode="r", shape=(rows, size))
+
+    def _size(self) -> int:
+        return int(self._embedder.embed_queries(["size"]).shape[1])
+
+    def _blocks_kept(self, size: int) -> int:
+        return self._path.stat().st_size // (2 * size * self._block) if self._path.is_file() else 0
 
     def _passages(self, wanted: set[int]) -> dict[int, Passage]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import tracemalloc
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.berds.approaches import expanded, expansion_asks, identified, reranked
 from benchmarks.berds.corpora import PassageStream, dpr_passages, jsonl_passages, open_stream
+from benchmarks.berds.estimate import embedding_plans
 from benchmarks.berds.expanding import expansions_by
 from benchmarks.berds.judges import load_judge
 from benchmarks.berds.loading import Loader
@@ -30,6 +32,7 @@ from benchmarks.berds.questions import (
 )
 from benchmarks.berds.retrievers import (
     Ask,
+    DenseStore,
     OutputFile,
     PerQuestion,
     Reordered,
@@ -56,6 +59,7 @@ from perspective_rag import (
     MissingDependency,
     Passage,
     Perspective,
+    PerspectivePipeline,
     PerspectiveRAGError,
     run,
 )
@@ -265,6 +269,30 @@ def test_streamed_dense_search_is_exact_and_goes_on_after_the_last_block(tmp_pat
         scores = rows @ HashEmbedder().embed_queries([query])[0]
         assert [h.score for h in hits] == pytest.approx(sorted(scores, reverse=True)[:5], abs=2e-3)
         assert [h.passage for h in hits] == [corpus[int(h.passage.id[1:])] for h in hits]
+
+
+def test_a_dense_corpus_in_memory_is_a_store_for_the_pipeline_too(tmp_path):
+    corpus = passages()
+    stream, told = PassageStream("x", "x", lambda: iter(corpus)), []
+    dense = DenseStream(
+        stream, HashEmbedder(), tmp_path, model_name="m", block=8, on_progress=told.append
+    )
+    store = DenseStore(dense, corpus)
+    assert "embeds 40 passages first" in embedding_plans([StoreRetriever("minilm", store)])[0]
+    retriever = StoreRetriever("minilm", store, HashEmbedder())
+    [hits] = retriever.rankings([Ask("zoo animal", QUESTION)], 5)
+    assert sum(told) == 40
+    assert embedding_plans([retriever]) == []
+    streamed = DenseStream(stream, HashEmbedder(), tmp_path, model_name="m", block=8)
+    [expected] = streamed.search(["zoo animal"], 5)
+    assert [h.score for h in hits] == pytest.approx([h.score for h in expected], abs=2e-3)
+    line = PerspectivePipeline(*retriever.store(QUESTION)[:1], embedder=HashEmbedder(), k=3)
+    result = line.retrieve("zoo animal", relevance_weight=0.5)
+    assert len(result.candidates) == 3
+    assert "embedded_texts" in result.trace.counts
+    assert result.trace.counts["embedded_texts"] == 1  # vectors come from the store
+    found = asyncio.run(store.asearch("", HashEmbedder().embed_queries(["zoo animal"])[0], k=5))
+    assert [h.passage.id for h in found] == [h.passage.id for h in hits]
 
 
 # Retrievers
