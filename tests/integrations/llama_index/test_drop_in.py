@@ -195,7 +195,7 @@ def test_the_default_judge_is_the_packages_own_and_made_once(zoo):
     assert isinstance(judge, CrossEncoderJudge)
     assert judge._classifier is None, "to name it costs nothing"
     assert PerspectiveRetriever(zoo.index()).pipeline.judge is judge
-    assert PerspectivePostprocessor()._pipeline(QueryBundle("")).judge is judge
+    assert PerspectivePostprocessor()._pipeline(QueryBundle(""), ()).judge is judge
 
 
 def test_a_node_says_in_words_which_sides_it_supports(zoo):
