@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from perspective_rag.errors import JudgeError
+from perspective_rag.extract.english import upper_first
+from perspective_rag.extract.negation import SUBORDINATORS, main_verb
 from perspective_rag.extract.rules import as_perspectives, both_sides
 from perspective_rag.flow import Flow, degrade
 from perspective_rag.judging import in_range
@@ -27,10 +29,11 @@ OPPOSED = 0.7
 _WORDS = range(5, 36)
 # What a sentence that begins so is about stands in the sentence before it.
 _POINTS_BACK = re.compile(
-    r"^(?:this|that|these|those|it|its|they|their|them|he|him|his|she|her|such|here|there|i|we|my"
-    r"|our)\b",
+    r"^(?:this|that|these|those|it|its|they|their|them|he|him|his|she|her|such|as|here|there|we|our"
+    r"|what)$",
     re.IGNORECASE,
 )
+_PERSONAL = frozenset("i me my mine you your yours".split())
 _REASON = re.compile(
     r"\s*(?:[:;–—]|,? because\b|,? so that\b|,? for the same reason\b).*$",
     re.IGNORECASE | re.DOTALL,
@@ -62,8 +65,8 @@ def discovered(
     and its negation by rule, so that the missing side is looked for and its absence reported. 2 (n
     - 1) pairs are judged for each statement chosen.
 
-    Sentences of 5 to 35 words that can stand alone count, by English rules. What was chosen goes
-    into the trace's decisions; what fails is recorded and leaves no perspectives.
+    Sentences of 5 to 35 words that can stand alone and be negated count, by English rules. What was
+    chosen goes into the trace's decisions; what fails is recorded and leaves no perspectives.
     """
     if extraction.settled:
         return extraction
@@ -109,18 +112,27 @@ def _statements(
 
 
 def stand_alone(text: str) -> list[str]:
-    """The sentences of a text that say something by themselves, without the word that links them to
-    the one before, the reason they give, and the full stop.
+    """The sentences of a text that say something by themselves and have a negation, without the
+    word that links them to the one before, the reason they give, and the full stop.
     """
     kept = []
     for sentence in split_sentences(text):
         plain = _LINK.sub("", sentence).rstrip(" .")
-        if plain.endswith("?") or _POINTS_BACK.match(plain) or len(plain.split()) not in _WORDS:
-            continue
         claim = _REASON.sub("", plain)
-        said = claim if len(claim.split()) in _WORDS else plain
-        kept.append(said[:1].upper() + said[1:])
+        words = (claim if len(claim.split()) in _WORDS else plain).split()
+        if len(words) in _WORDS and _says_something(words):
+            kept.append(upper_first(" ".join(words)))
     return kept
+
+
+def _says_something(words: Sequence[str]) -> bool:
+    """A statement with a verb of its own that can be negated; no title, question or quotation."""
+    if words[-1].endswith("?") or not words[0][0].isalnum() or _POINTS_BACK.match(words[0]):
+        return False
+    lower = [word.lower().strip(",;") for word in words]
+    verb = main_verb(list(words))
+    stands = verb is not None and SUBORDINATORS.isdisjoint(lower[:verb])
+    return stands and _PERSONAL.isdisjoint(lower)
 
 
 def _against_each_other(

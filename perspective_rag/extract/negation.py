@@ -39,7 +39,7 @@ _WITH_DO = {
 }
 
 # Each of these opens a clause with an auxiliary of its own: "people who are ill should stay home".
-_SUBORDINATORS = frozenset(
+SUBORDINATORS = frozenset(
     "who which that whose whom if when because unless although though while where".split()
 )
 
@@ -93,7 +93,7 @@ def main_verb(words: list[str]) -> int | None:
         if _helps(words[i], words[i + 1]) or words[i].lower() in _WITH_DO
     ]
     for earlier, i in enumerate(found):
-        if sum(word.lower() in _SUBORDINATORS for word in words[:i]) <= earlier:
+        if sum(word.lower() in SUBORDINATORS for word in words[:i]) <= earlier:
             return i
     return found[0] if found else None
 

@@ -24,8 +24,8 @@ from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM
 from perspective_rag.types import Hit, Passage
 
 CLOSE = "Zoos should be closed as their cages are cruel"
-KEEP = "Zoos save rare animals that are lost in the wild"
-FEED = "Zoos feed their animals on hay and fish each day"
+KEEP = "Zoos can save rare animals that are lost in the wild"
+FEED = "Zoos must feed their animals on hay and fish each day"
 
 
 class Opposing:
@@ -61,11 +61,20 @@ def pipeline(texts, judge, **options):
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("Zoos save animals that are rare. They also teach.", ["Zoos save animals that are rare"]),
+        (
+            "Zoos can save animals that are rare. They also teach.",
+            ["Zoos can save animals that are rare"],
+        ),
         ("Zoos should all be closed because they are cruel.", ["Zoos should all be closed"]),
-        ("Close them because zoos are too cruel.", ["Close them because zoos are too cruel"]),
-        ("But zoos keep animals in small cages.", ["Zoos keep animals in small cages"]),
-        ("However, the keepers love the animals.", ["The keepers love the animals"]),
+        ("They close because zoos are too cruel.", []),
+        ("Zoos are cruel because cages are small.", ["Zoos are cruel because cages are small"]),
+        ("“Zoos are old and the cages small”", []),
+        ("What zoos teach is that animals may be owned.", []),
+        ("The zoo you would close is the oldest one.", []),
+        ("Zoos ensure that all their animals are fed.", []),
+        ("The zoo of the old town on the hill.", []),
+        ("But zoos must keep animals in cages.", ["Zoos must keep animals in cages"]),
+        ("However, the keepers do love the animals.", ["The keepers do love the animals"]),
         ("This is what the keepers always say. Who would believe them at all?", []),
         ("Too short. " + "word " * 36 + ".", []),
         ("Their cages are too small for them. I saw it with my own eyes.", []),
