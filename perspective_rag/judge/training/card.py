@@ -12,7 +12,11 @@ def model_card(folder: Path) -> str:
     """What the judge is, how good it is, and what it was made from."""
     stored = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
     provenance: dict[str, Any] = stored["provenance"]
-    figures = "\n".join(f"| {n} | {v:.3f} |" for n, v in provenance["development"].items())
+    longer = provenance.get("development in longer text", {})
+    figures = "\n".join(
+        f"| {name} | {value:.3f} | {f'{longer[name]:.3f}' if name in longer else ''} |"
+        for name, value in provenance["development"].items()
+    )
     return f"""---
 library_name: perspective-rag
 language: en
@@ -31,10 +35,11 @@ judge = CrossEncoderJudge("this folder")
 
 ## How good it is
 
-On the development pairs, which set temperature and threshold and no weight:
+On the development pairs, which set temperature and threshold and no weight, as they are and within
+other text, about 100 words in all:
 
-| figure | |
-|---|---:|
+| figure | as they are | in longer text |
+|---|---:|---:|
 {figures}
 
 P(support) >= {stored["threshold"]} counts as support: the best F1 there, with the pairs weighted so

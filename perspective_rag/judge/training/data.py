@@ -166,27 +166,30 @@ class Augmentation:
             )
             pair = replace(pair, document=_either_side(pair.document, words, rng))
         if self.lengthening and rng.random() < self.lengthening:
-            longer = _lengthened(pair.document, others, self.lengthened_words, rng)
-            pair = replace(pair, document=longer)
+            pair = lengthened(pair, others, self.lengthened_words, rng)
         return pair
+
+
+def lengthened(
+    pair: LabelledPair, others: Sequence[LabelledPair], words: int, rng: random.Random
+) -> LabelledPair:
+    """The pair with its document at a random place in text of other documents, cut at both ends to
+    that many words in all, the way a retriever finds it; one that is as long stays as it is.
+    """
+    own = pair.document.split()
+    missing = words - len(own)
+    if missing <= 0:
+        return pair
+    before = rng.randint(0, missing)
+    head, tail = _borrowed(others, before, rng), _borrowed(others, missing - before, rng)
+    text = " ".join([*head[len(head) - before :], *own, *tail[: missing - before]])
+    return replace(pair, document=text)
 
 
 def _either_side(document: str, extra: str, rng: random.Random) -> str:
     halves = [document, extra]
     rng.shuffle(halves)
     return " ".join(halves)
-
-
-def _lengthened(
-    document: str, others: Sequence[LabelledPair], words: int, rng: random.Random
-) -> str:
-    own = document.split()
-    missing = words - len(own)
-    if missing <= 0:
-        return document
-    before = rng.randint(0, missing)
-    head, tail = _borrowed(others, before, rng), _borrowed(others, missing - before, rng)
-    return " ".join([*head[len(head) - before :], *own, *tail[: missing - before]])
 
 
 def _borrowed(others: Sequence[LabelledPair], words: int, rng: random.Random) -> list[str]:

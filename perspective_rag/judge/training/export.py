@@ -4,6 +4,7 @@ provenance.
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -15,7 +16,7 @@ import numpy as np
 from perspective_rag.errors import MissingDependency
 from perspective_rag.judge.cross_encoder import JudgeSettings, settings_document
 from perspective_rag.judge.models import OnnxClassifier
-from perspective_rag.judge.training.data import LABELS, LabelledPair
+from perspective_rag.judge.training.data import LABELS, LabelledPair, lengthened
 from perspective_rag.judge.training.loop import accepted_inputs
 from perspective_rag.judge.training.metrics import (
     best_temperature,
@@ -28,6 +29,7 @@ from perspective_rag.judge.windows import windows
 
 RETRIEVED_SHARE = 0.2
 """About the share of retrieved passages that support a perspective: 17 to 23% in BERDS, Table 7."""
+RETRIEVED_WORDS = 100
 RETRIEVED = f"best F1 where {RETRIEVED_SHARE:.0%} support"
 
 
@@ -46,8 +48,11 @@ def export(
 
     Temperature and threshold are set on the development pairs with the exported, quantised model
     itself, reading long documents in windows of ``max_words`` words as the judge will, so that they
-    fit what will run. The threshold is that of the best F1 with the pairs weighted so that
-    ``RETRIEVED_SHARE`` of them support: most of what a retriever finds does not.
+    fit what will run. Each pair counts twice, as it is and within text of other documents, about
+    ``RETRIEVED_WORDS`` words in all: a retriever's passages are longer than most arguments, and a
+    judge is less sure of them. The threshold is that of the best F1 with the pairs weighted so that
+    ``RETRIEVED_SHARE`` of them support: most of what a retriever finds does not. The figures are
+    those of the pairs as they are.
     """
     out.mkdir(parents=True, exist_ok=True)
     parameters = _to_onnx(model, out, quantize=quantize)
@@ -73,21 +78,24 @@ def calibrated(
     Nothing but the development pairs decides them.
     """
     classifier = OnnxClassifier(folder, max_tokens=max_tokens)
+    rng = random.Random(13)
+    found = [lengthened(pair, development, RETRIEVED_WORDS, rng) for pair in development]
+    pairs = [*development, *found]
     pieces = [
         (row, piece)
-        for row, pair in enumerate(development)
+        for row, pair in enumerate(pairs)
         for window in windows(pair.document, max_words)
         for piece in classifier.pieces(window, [pair.statement])
     ]
     owners = np.array([row for row, _ in pieces])
     documents = [piece for _, piece in pieces]
-    statements = [development[row].statement for row, _ in pieces]
+    statements = [pairs[row].statement for row, _ in pieces]
     logits = np.asarray(classifier.logits(documents, statements), dtype=np.float64)
-    truth = np.array([LABELS.index(pair.label) for pair in development])
+    truth = np.array([LABELS.index(pair.label) for pair in pairs])
     temperature = best_temperature(logits, truth, owners)
     probability = softmax(logits / temperature)
     # Against the threshold stands what the judge returns, the strongest window as it is.
-    support = np.zeros(len(development))
+    support = np.zeros(len(pairs))
     np.maximum.at(support, owners, probability[:, 0])
     thresholds = {
         name: round(best_threshold(support, truth == 0, 1.0, positive_share=share), 4)
@@ -100,8 +108,12 @@ def calibrated(
         max_tokens=max_tokens,
         max_words=max_words,
     )
-    figures = evaluate(logs, [pair.label for pair in development])
-    return settings, {"development": figures, "thresholds": thresholds}
+    labels, plain = [pair.label for pair in development], len(development)
+    return settings, {
+        "development": evaluate(logs[:plain], labels),
+        "development in longer text": evaluate(logs[plain:], labels),
+        "thresholds": thresholds,
+    }
 
 
 def _to_onnx(model: Path, out: Path, *, quantize: bool) -> int:

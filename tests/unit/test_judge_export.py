@@ -1,0 +1,63 @@
+"""What sets a judge's threshold and temperature: pairs as they are, and as a retriever finds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perspective_rag.judge.training import export
+from perspective_rag.judge.training.data import LabelledPair
+
+SURE, LESS_SURE = 3.0, 0.5
+
+
+class Unsure:
+    """A classifier that is less sure of long documents."""
+
+    labels = ("support", "oppose", "neutral")
+
+    def __init__(self, folder, *, max_tokens):
+        self.read = []
+
+    def pieces(self, window, beside):
+        return [window]
+
+    def logits(self, documents, statements):
+        rows = []
+        for document, statement in zip(documents, statements, strict=True):
+            height = SURE if len(document.split()) < 20 else LESS_SURE
+            column = 0 if f"agrees with {statement}." in document else 2
+            rows.append([height * (column == each) for each in range(3)])
+        return np.array(rows)
+
+
+PAIRS = [
+    LabelledPair(f"Somebody {does} {n}. Nothing else.", str(n), label)
+    for n in range(20)
+    for does, label in (("agrees with", "support"), ("has heard of", "neutral"))
+]
+
+
+def test_the_threshold_fits_passages_as_long_as_retrieved_ones(monkeypatch, tmp_path):
+    monkeypatch.setattr(export, "OnnxClassifier", Unsure)
+    settings, measured = export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150)
+    scaled = LESS_SURE / settings.temperature
+    assert settings.threshold <= np.exp(scaled) / (np.exp(scaled) + 2)
+    assert measured["development"]["auc_support_rest"] == 1.0
+    assert measured["development in longer text"].keys() == measured["development"].keys()
+    assert measured["development"]["pairs"] == len(PAIRS)
+    # Set on the pairs as they are alone it would refuse every longer one.
+    monkeypatch.setattr(export, "lengthened", lambda pair, *_: pair)
+    alone, _ = export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150)
+    scaled = LESS_SURE / alone.temperature
+    assert alone.threshold > np.exp(scaled) / (np.exp(scaled) + 2)
+
+
+def test_the_same_pairs_give_the_same_settings(monkeypatch, tmp_path):
+    monkeypatch.setattr(export, "OnnxClassifier", Unsure)
+    once, again = (
+        export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150) for _ in range(2)
+    )
+    assert repr(once) == repr(again)  # NaN where no pair opposes
+    assert once[0].max_words == 150
+    assert once[1]["thresholds"][export.RETRIEVED] == pytest.approx(once[0].threshold)
