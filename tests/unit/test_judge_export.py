@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from perspective_rag.judge.training import export
+from perspective_rag.judge.training import command, export
 from perspective_rag.judge.training.data import LabelledPair
 
 SURE, LESS_SURE = 3.0, 0.5
@@ -61,3 +63,30 @@ def test_the_same_pairs_give_the_same_settings(monkeypatch, tmp_path):
     assert repr(once) == repr(again)  # NaN where no pair opposes
     assert once[0].max_words == 150
     assert once[1]["thresholds"][export.RETRIEVED] == pytest.approx(once[0].threshold)
+
+
+def test_evaluation_can_read_documents_within_other_text(monkeypatch, tmp_path):
+    read = []
+
+    class Reading:
+        def __init__(self, model):
+            pass
+
+        def pair_probabilities(self, documents, statements):
+            read.append(documents)
+            right = np.array(
+                [f"with {s}." in d for d, s in zip(documents, statements, strict=True)]
+            )
+            return {"support": 0.9 * right, "oppose": 0.05 * np.ones(len(right))}
+
+    monkeypatch.setattr(command, "CrossEncoderJudge", Reading)
+    path = tmp_path / "pairs.jsonl"
+    rows = [{"document": p.document, "statement": p.statement, "label": p.label} for p in PAIRS]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = [command.DataFile(path)]
+    as_they_are = command.evaluate_judge(None, data)
+    longer = command.evaluate_judge(None, data, words=60)
+    assert read[0] == [pair.document for pair in PAIRS]
+    assert {len(document.split()) for document in read[1]} == {60}
+    assert all(own.document in found for own, found in zip(PAIRS, read[1], strict=True))
+    assert as_they_are["all"]["auc_support_rest"] == longer["all"]["auc_support_rest"] == 1.0

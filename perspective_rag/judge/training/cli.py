@@ -62,6 +62,13 @@ def add_commands(judge: Any) -> None:
     evaluate.add_argument(
         "--model", help="a folder or Hugging Face id (default: the package's own judge)"
     )
+    evaluate.add_argument(
+        "--words",
+        type=int,
+        default=0,
+        metavar="N",
+        help="set shorter documents in text of others, N words in all (default: as they are)",
+    )
     evaluate.set_defaults(run=_evaluate)
 
     label = judge.add_parser(
@@ -188,7 +195,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from perspective_rag.judge.training.command import DataFile, evaluate_judge
 
     files = [DataFile.parse(text) for text in options.data]
-    show(evaluate_judge(_classifier(options.model), files))
+    show(evaluate_judge(_classifier(options.model), files, words=options.words))
 
 
 def _classifier(model: str | None) -> str | None:

@@ -16,7 +16,7 @@ import numpy as np
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.training.card import model_card
-from perspective_rag.judge.training.data import LabelledPair, read_pairs
+from perspective_rag.judge.training.data import LabelledPair, lengthened, read_pairs
 from perspective_rag.judge.training.export import export
 from perspective_rag.judge.training.fit import Report
 from perspective_rag.judge.training.loop import TrainingConfig, train
@@ -168,11 +168,19 @@ def train_recipe(
     )
 
 
-def evaluate_judge(model: str | None, data: Sequence[DataFile]) -> dict[str, dict[str, float]]:
+def evaluate_judge(
+    model: str | None, data: Sequence[DataFile], *, words: int = 0
+) -> dict[str, dict[str, float]]:
     """A judge's figures on labelled pairs: under "all", and under each source with at least 50
     pairs.
+
+    With ``words`` shorter documents stand within text of others, cut at both ends to so many words,
+    as in the passages of a retriever.
     """
     pairs = [pair for file in data for pair in file.read(0)]
+    if words:
+        rng = random.Random(13)
+        pairs = [lengthened(pair, pairs, words, rng) for pair in pairs]
     found = CrossEncoderJudge(model).pair_probabilities(
         [pair.document for pair in pairs], [pair.statement for pair in pairs]
     )
