@@ -34,9 +34,9 @@ class Unsure:
 
 
 PAIRS = [
-    LabelledPair(f"Somebody {does} {n}. Nothing else.", str(n), label)
+    LabelledPair(f"Somebody {does} {2 * n + i}. Nothing else.", str(2 * n + i), label)
     for n in range(20)
-    for does, label in (("agrees with", "support"), ("has heard of", "neutral"))
+    for i, (does, label) in enumerate((("agrees with", "support"), ("has heard of", "neutral")))
 ]
 
 
