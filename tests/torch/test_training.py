@@ -108,9 +108,15 @@ def test_it_learns_and_the_exported_model_knows_it_too(base, tmp_path):
             file.write(json.dumps(row) + "\n")
     out = tmp_path / "judge"
     figures = train_judge(
-        [DataFile(data, licence="CC0")], [], config(base, epochs=10.0), out, base_licence="MIT"
+        [DataFile(data, licence="CC0")],
+        [],
+        config(base, epochs=10.0),
+        out,
+        base_licence="MIT",
+        calibration_words=20,
     )
     assert figures["accuracy"] > 0.95
+    assert "in text of 20 words" in (out / "README.md").read_text()
     assert (
         CrossEncoderJudge(out).threshold
         == json.loads((out / "judge.json").read_text())["threshold"]

@@ -42,23 +42,27 @@ PAIRS = [
 
 def test_the_threshold_fits_passages_as_long_as_retrieved_ones(monkeypatch, tmp_path):
     monkeypatch.setattr(export, "OnnxClassifier", Unsure)
-    settings, measured = export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150)
+    settings, measured = export.calibrated(
+        tmp_path, PAIRS, max_tokens=64, max_words=150, calibration_words=100
+    )
     scaled = LESS_SURE / settings.temperature
     assert settings.threshold <= np.exp(scaled) / (np.exp(scaled) + 2)
     assert measured["development"]["auc_support_rest"] == 1.0
-    assert measured["development in longer text"].keys() == measured["development"].keys()
+    longer = measured["development in text of 100 words"]
+    assert longer.keys() == measured["development"].keys()
     assert measured["development"]["pairs"] == len(PAIRS)
     # Set on the pairs as they are alone it would refuse every longer one.
-    monkeypatch.setattr(export, "lengthened", lambda pair, *_: pair)
-    alone, _ = export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150)
+    alone, figures = export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150)
     scaled = LESS_SURE / alone.temperature
     assert alone.threshold > np.exp(scaled) / (np.exp(scaled) + 2)
+    assert "development in text of 100 words" not in figures
 
 
 def test_the_same_pairs_give_the_same_settings(monkeypatch, tmp_path):
     monkeypatch.setattr(export, "OnnxClassifier", Unsure)
     once, again = (
-        export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150) for _ in range(2)
+        export.calibrated(tmp_path, PAIRS, max_tokens=64, max_words=150, calibration_words=100)
+        for _ in range(2)
     )
     assert repr(once) == repr(again)  # NaN where no pair opposes
     assert once[0].max_words == 150

@@ -12,11 +12,13 @@ def model_card(folder: Path) -> str:
     """What the judge is, how good it is, and what it was made from."""
     stored = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
     provenance: dict[str, Any] = stored["provenance"]
-    longer = provenance.get("development in longer text", {})
+    longer = [name for name in provenance if name.startswith("development in text")]
+    tables = [provenance["development"], *(provenance[name] for name in longer)]
     figures = "\n".join(
-        f"| {name} | {value:.3f} | {f'{longer[name]:.3f}' if name in longer else ''} |"
-        for name, value in provenance["development"].items()
+        f"| {' | '.join([name, *(f'{table[name]:.3f}' for table in tables)])} |"
+        for name in provenance["development"]
     )
+    head = "".join(f" {name.removeprefix('development ')} |" for name in longer)
     return f"""---
 library_name: perspective-rag
 language: en
@@ -35,11 +37,10 @@ judge = CrossEncoderJudge("this folder")
 
 ## How good it is
 
-On the development pairs, which set temperature and threshold and no weight, as they are and within
-other text, about 100 words in all:
+On the development pairs, which set temperature and threshold and no weight:
 
-| figure | as they are | in longer text |
-|---|---:|---:|
+| figure | |{head}
+|---|---:|{"---:|" * len(longer)}
 {figures}
 
 P(support) >= {stored["threshold"]} counts as support: the best F1 there, with the pairs weighted so

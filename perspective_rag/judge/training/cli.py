@@ -53,6 +53,13 @@ def add_commands(judge: Any) -> None:
         metavar="NAME=TEXT",
         help="licence of a data file, or of the base (base=...), for the model card",
     )
+    train.add_argument(
+        "--calibration-words",
+        type=int,
+        default=0,
+        metavar="N",
+        help="set the threshold also for documents within other text, N words in all (lower)",
+    )
     train.set_defaults(run=_train)
 
     evaluate = judge.add_parser(
@@ -133,20 +140,29 @@ def _train_files(options: argparse.Namespace, given: dict[str, Any]) -> dict[str
         if options.lora:
             from perspective_rag.judge.training.lora import LoraConfig, train_adapter
 
-            if "frozen_layers" in given:
-                raise ConfigError("--frozen-layers is of encoders: LoRA freezes the whole base")
+            for name in ("frozen_layers", "calibration_words"):
+                if given.get(name) or getattr(options, name, 0):
+                    flag = name.replace("_", "-")
+                    raise ConfigError(f"--{flag} is of encoders: leave it out with --lora")
             lora = LoraConfig(options.base, **given)
             return train_adapter(
                 data, development, lora, options.out, report, base_licence=base_licence
             )
         config = TrainingConfig(options.base, **given)
         return train_judge(
-            data, development, config, options.out, report, base_licence=base_licence
+            data,
+            development,
+            config,
+            options.out,
+            report,
+            base_licence=base_licence,
+            calibration_words=options.calibration_words,
         )
 
 
 def _no_more_than_a_recipe(options: argparse.Namespace, given: dict[str, Any]) -> None:
     extra = [*options.data, *options.dev, *options.licence, *(["--lora"] if options.lora else [])]
+    extra += ["--calibration-words"] if options.calibration_words else []
     if extra or given:
         named = ", ".join([*extra, *(f"--{n.replace('_', '-')}" for n in given)])
         raise ConfigError(f"the recipe says it all; leave out {named} or change the recipe")

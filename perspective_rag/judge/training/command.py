@@ -95,6 +95,7 @@ def train_judge(
     report: Report = lambda state: None,
     *,
     base_licence: str = "not stated",
+    calibration_words: int = 0,
 ) -> dict[str, float]:
     """Trains, exports to int8 ONNX and writes the model card; returns the development figures of
     what was exported.
@@ -112,7 +113,14 @@ def train_judge(
         **facts,
         "development_before_quantisation": best,
     }
-    return _exported(out / "model", held_out, out, provenance, max_tokens=config.max_tokens)
+    return _exported(
+        out / "model",
+        held_out,
+        out,
+        provenance,
+        max_tokens=config.max_tokens,
+        calibration_words=calibration_words,
+    )
 
 
 def train_recipe(
@@ -165,6 +173,7 @@ def train_recipe(
         provenance,
         max_tokens=recipe.max_tokens,
         max_words=recipe.max_words,
+        calibration_words=recipe.calibration_words,
     )
 
 
@@ -233,6 +242,7 @@ def _exported(
     *,
     max_tokens: int,
     max_words: int = 140,
+    calibration_words: int = 0,
 ) -> dict[str, float]:
     figures = export(
         model,
@@ -241,6 +251,7 @@ def _exported(
         provenance=provenance,
         max_tokens=max_tokens,
         max_words=max_words,
+        calibration_words=calibration_words,
     )
     (out / "README.md").write_text(model_card(out), encoding="utf-8")
     return figures

@@ -29,7 +29,6 @@ from perspective_rag.judge.windows import windows
 
 RETRIEVED_SHARE = 0.2
 """About the share of retrieved passages that support a perspective: 17 to 23% in BERDS, Table 7."""
-RETRIEVED_WORDS = 100
 RETRIEVED = f"best F1 where {RETRIEVED_SHARE:.0%} support"
 
 
@@ -41,6 +40,7 @@ def export(
     provenance: Mapping[str, Any],
     max_tokens: int = 192,
     max_words: int = 140,
+    calibration_words: int = 0,
     quantize: bool = True,
 ) -> dict[str, float]:
     """Writes ``model`` (a transformers folder) to ``out`` and returns the exported model's
@@ -48,17 +48,25 @@ def export(
 
     Temperature and threshold are set on the development pairs with the exported, quantised model
     itself, reading long documents in windows of ``max_words`` words as the judge will, so that they
-    fit what will run. Each pair counts twice, as it is and within text of other documents, about
-    ``RETRIEVED_WORDS`` words in all: a retriever's passages are longer than most arguments, and a
-    judge is less sure of them. The threshold is that of the best F1 with the pairs weighted so that
-    ``RETRIEVED_SHARE`` of them support: most of what a retriever finds does not. The figures are
-    those of the pairs as they are.
+    fit what will run. The threshold is that of the best F1 with the pairs weighted so that
+    ``RETRIEVED_SHARE`` of them support: most of what a retriever finds does not.
+
+    With ``calibration_words`` each pair counts twice for them, as it is and within text of other
+    documents, so many words in all: a judge is less sure of an argument within other text, and the
+    threshold comes out lower, for more recall and less precision. The figures returned are those
+    of the pairs as they are.
     """
     out.mkdir(parents=True, exist_ok=True)
     parameters = _to_onnx(model, out, quantize=quantize)
     for name in ("config.json", "tokenizer.json"):
         shutil.copy(model / name, out / name)
-    settings, measured = calibrated(out, development, max_tokens=max_tokens, max_words=max_words)
+    settings, measured = calibrated(
+        out,
+        development,
+        max_tokens=max_tokens,
+        max_words=max_words,
+        calibration_words=calibration_words,
+    )
     dated = {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "parameters": parameters,
@@ -71,16 +79,22 @@ def export(
 
 
 def calibrated(
-    folder: Path, development: Sequence[LabelledPair], *, max_tokens: int, max_words: int
+    folder: Path,
+    development: Sequence[LabelledPair],
+    *,
+    max_tokens: int,
+    max_words: int,
+    calibration_words: int = 0,
 ) -> tuple[JudgeSettings, dict[str, Any]]:
     """Settings for an exported model, and its development figures with every threshold tried.
 
     Nothing but the development pairs decides them.
     """
     classifier = OnnxClassifier(folder, max_tokens=max_tokens)
-    rng = random.Random(13)
-    found = [lengthened(pair, development, RETRIEVED_WORDS, rng) for pair in development]
-    pairs = [*development, *found]
+    pairs = list(development)
+    if calibration_words:
+        rng = random.Random(13)
+        pairs += [lengthened(pair, development, calibration_words, rng) for pair in development]
     pieces = [
         (row, piece)
         for row, pair in enumerate(pairs)
@@ -109,11 +123,11 @@ def calibrated(
         max_words=max_words,
     )
     labels, plain = [pair.label for pair in development], len(development)
-    return settings, {
-        "development": evaluate(logs[:plain], labels),
-        "development in longer text": evaluate(logs[plain:], labels),
-        "thresholds": thresholds,
-    }
+    figures = {"development": evaluate(logs[:plain], labels)}
+    if calibration_words:
+        name = f"development in text of {calibration_words} words"
+        figures[name] = evaluate(logs[plain:], labels)
+    return settings, {**figures, "thresholds": thresholds}
 
 
 def _to_onnx(model: Path, out: Path, *, quantize: bool) -> int:

@@ -99,7 +99,8 @@ class Recipe:
     """How a judge is made: base, stages, and the development pairs that decide its settings.
 
     ``development_rows`` of these are drawn to assess the model during training; temperature and
-    threshold are set on all. ``max_tokens`` and ``max_words`` (window) are those of the judge.
+    threshold are set on all. ``max_tokens`` and ``max_words`` (window) are those of the judge;
+    ``calibration_words``: see ``export``.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Recipe:
     development_rows: int = 1200
     max_tokens: int = 224
     max_words: int = 60
+    calibration_words: int = 0
 
     @classmethod
     def read(cls, path: str | Path) -> Recipe:
