@@ -222,7 +222,7 @@ def _langchain_pgvector(rows: Matrix) -> Wrapped:
     )
     with psycopg.connect(uri) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT uuid FROM langchain_pg_collection")
-        (collection,) = cursor.fetchone() or ()
+        collection = cursor.fetchone()[0]
         columns = "id, collection_id, embedding, document, cmetadata"
         with cursor.copy(f"COPY langchain_pg_embedding ({columns}) FROM STDIN") as copy:
             for text, row in zip(_texts(len(rows)), rows, strict=True):
