@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from uuid import uuid4
 
 import numpy as np
 import pytest
+from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import SimpleVectorStore
 
@@ -242,3 +244,32 @@ def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(zoo
 def test_a_mode_that_searches_words_gets_no_vector(zoo, mode, by_vector):
     source = zoo.index().as_retriever(vector_store_query_mode=mode)
     assert LlamaIndexStore(source).takes_vector == by_vector
+
+
+async def test_a_local_async_client_does_not_hold_up_the_event_loop(heart, monkeypatch):
+    """It computes where it is awaited, on data of its own, which the sync client does not have."""
+    clients = pytest.importorskip("qdrant_client")
+    stores = pytest.importorskip("llama_index.vector_stores.qdrant")
+    client = clients.AsyncQdrantClient(":memory:")
+    store = stores.QdrantVectorStore(
+        collection_name="zoo", aclient=client, client=clients.QdrantClient(":memory:")
+    )
+    ids = [str(uuid4()) for _ in WORDS]
+    rows = HashEmbedder().embed_passages(WORDS)
+    await store.async_add(
+        [
+            TextNode(id_=name, text=text, embedding=row.tolist())
+            for name, text, row in zip(ids, WORDS, rows, strict=True)
+        ]
+    )
+    search, pause = client._client.query_points, heart.pause("search")
+
+    async def slow(*args, **kwargs):
+        pause()
+        return await search(*args, **kwargs)
+
+    monkeypatch.setattr(client._client, "query_points", slow)
+    index = VectorStoreIndex.from_vector_store(store, embed_model=MockEmbedding(64))
+    hits = await LlamaIndexStore(index).asearch("cages", rows[1], k=3)
+    assert hits[0].passage.text == "cages"
+    assert heart.pauses == ["search"]

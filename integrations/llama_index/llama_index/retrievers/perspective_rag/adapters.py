@@ -30,14 +30,16 @@ class StoreAdapter:
 
     ``vectors`` reads its vectors back, and ``at_hand`` says that they lie in this process and cost
     a look-up instead of a request. ``awaits``: whether its async search can be used in any event
-    loop. ``in_turn``: whether it computes in Python, so that searches side by side gain nothing.
-    ``is_new``: whether nothing was ever stored, for a store that then raises instead of
-    finding nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
+    loop; ``computes``: whether that one never waits, so that it would hold the loop up.
+    ``in_turn``: whether it computes in Python, so that searches side by side gain nothing.
+    ``is_new``: whether nothing was ever stored, for a store that then raises instead of finding
+    nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
     """
 
     vectors: Reader | None = None
     at_hand: bool = False
     awaits: Callable[[Any], bool] = _yes
+    computes: Callable[[Any], bool] = _no
     in_turn: Callable[[Any], bool] = _no
     is_new: Callable[[Any], bool] = _no
 
@@ -80,6 +82,10 @@ def _is_local(store: Any) -> bool:
     return type(getattr(store._client, "_client", None)).__name__ == "QdrantLocal"
 
 
+def _is_local_async(store: Any) -> bool:
+    return type(getattr(store._aclient, "_client", None)).__name__ == "AsyncQdrantLocal"
+
+
 def _milvus(store: Any, names: Sequence[str]) -> Mapping[str, Any]:
     rows = store.client.query(
         store.collection_name, ids=list(names), output_fields=[store.embedding_field]
@@ -119,6 +125,7 @@ ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
             _qdrant,
             # It searches asynchronously with a client of its own only, and raises without it.
             awaits=lambda store: store._aclient is not None,
+            computes=_is_local_async,
             in_turn=_is_local,
             is_new=lambda store: not store._client.collection_exists(store.collection_name),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -121,8 +122,15 @@ class LlamaIndexStore:
         if not self._awaits(retriever):
             nodes = await in_thread(self._retrieved, retriever, query)
             return self._hits(nodes[:k], vector)
+
+        async def awaited() -> list[NodeWithScore]:
+            return await retriever.aretrieve(query)
+
         try:
-            nodes = await retriever.aretrieve(query)
+            if self._computes():
+                nodes = await in_thread(lambda: asyncio.run(awaited()))
+            else:
+                nodes = await awaited()
         except Exception as error:
             nodes = self._nothing(error)
         return self._hits(nodes[:k], vector)
@@ -148,6 +156,11 @@ class LlamaIndexStore:
             native = type(self._vectors).aquery is not BasePydanticVectorStore.aquery
             return native and self._adapter.awaits(self._vectors)
         return True
+
+    def _computes(self) -> bool:
+        """Whether ``aretrieve`` would hold the event loop up: it then gets a loop of its own."""
+        of_a_store = isinstance(self._vectors, BasePydanticVectorStore)
+        return of_a_store and self._adapter.computes(self._vectors)
 
     def _retriever(self, k: int, filters: MetadataFilters | None) -> BaseRetriever:
         """A retriever of its own for a search, so that no other request sees its settings."""
