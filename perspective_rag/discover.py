@@ -78,6 +78,8 @@ def discovered(
     except Exception as error:
         yield from degrade("discover", f"no perspectives could be discovered: {error!r}", error)
         return extraction
+    if not chosen:
+        return extraction
     texts = [statements[i] for i in chosen]
     request.recorder.decisions.append({"stage": "discover", "query": question, "from": texts})
     if len(texts) == 1:
@@ -139,10 +141,10 @@ def _against_each_other(
     judge: Judge, statements: Sequence[str], relevance: Vector, limit: int
 ) -> Flow[list[int]]:
     """The chosen statements, in the order picked."""
-    chosen, agreed = [0][:limit], np.ones(len(statements))
+    chosen, unopposed = [0][:limit], np.ones(len(statements))
     while 0 < len(chosen) < limit:
-        agreed *= 1.0 - (yield from _opposition(judge, statements, chosen[-1]))
-        gain = np.where(agreed > 1.0 - OPPOSED, -np.inf, relevance * (1.0 - agreed))
+        unopposed *= 1.0 - (yield from _opposition(judge, statements, chosen[-1]))
+        gain = np.where(unopposed > 1.0 - OPPOSED, -np.inf, relevance * (1.0 - unopposed))
         gain[chosen] = -np.inf
         if np.isinf(gain).all():
             break

@@ -212,6 +212,7 @@ def test_passages_without_a_statement_leave_the_question_as_it_is(texts):
     result = pipeline(texts, Opposing({})).retrieve("zoos")
     assert result.perspectives == ()
     assert result.trace.degradations == ()
+    assert [each["stage"] for each in result.trace.decisions] == ["extract"]
 
 
 def test_it_needs_a_judge():

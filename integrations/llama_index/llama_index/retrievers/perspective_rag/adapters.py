@@ -30,7 +30,7 @@ class StoreAdapter:
 
     ``vectors`` reads its vectors back, and ``at_hand`` says that they lie in this process and cost
     a look-up instead of a request. ``awaits``: whether its async search can be used in any event
-    loop; ``computes``: whether that one never waits, so that it would hold the loop up.
+    loop; ``blocks``: whether that one computes where it is awaited, and blocks the loop.
     ``in_turn``: whether it computes in Python, so that searches side by side gain nothing.
     ``is_new``: whether nothing was ever stored, for a store that then raises instead of finding
     nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
@@ -39,7 +39,7 @@ class StoreAdapter:
     vectors: Reader | None = None
     at_hand: bool = False
     awaits: Callable[[Any], bool] = _yes
-    computes: Callable[[Any], bool] = _no
+    blocks: Callable[[Any], bool] = _no
     in_turn: Callable[[Any], bool] = _no
     is_new: Callable[[Any], bool] = _no
 
@@ -125,7 +125,7 @@ ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
             _qdrant,
             # It searches asynchronously with a client of its own only, and raises without it.
             awaits=lambda store: store._aclient is not None,
-            computes=_is_local_async,
+            blocks=_is_local_async,
             in_turn=_is_local,
             is_new=lambda store: not store._client.collection_exists(store.collection_name),
         ),

@@ -127,7 +127,7 @@ class LlamaIndexStore:
             return await retriever.aretrieve(query)
 
         try:
-            if self._computes():
+            if self._blocks():
                 nodes = await in_thread(lambda: asyncio.run(awaited()))
             else:
                 nodes = await awaited()
@@ -157,10 +157,10 @@ class LlamaIndexStore:
             return native and self._adapter.awaits(self._vectors)
         return True
 
-    def _computes(self) -> bool:
-        """Whether ``aretrieve`` would hold the event loop up: it then gets a loop of its own."""
+    def _blocks(self) -> bool:
+        """Whether ``aretrieve`` would block the event loop: it then gets a loop of its own."""
         of_a_store = isinstance(self._vectors, BasePydanticVectorStore)
-        return of_a_store and self._adapter.computes(self._vectors)
+        return of_a_store and self._adapter.blocks(self._vectors)
 
     def _retriever(self, k: int, filters: MetadataFilters | None) -> BaseRetriever:
         """A retriever of its own for a search, so that no other request sees its settings."""
