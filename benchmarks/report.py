@@ -66,6 +66,7 @@ def overhead(document: Mapping[str, Any]) -> str:
 SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "coverage": ("coverage", coverage),
     "coverage-summary": ("coverage", coverage_summary),
+    "coverage-ablation": ("coverage_ablation", coverage),
     "coverage-topics": ("coverage_topics", coverage),
     "latency": ("latency", latency),
     "latency-summary": ("latency", latency_summary),

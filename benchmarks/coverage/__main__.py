@@ -22,6 +22,7 @@ from benchmarks.core.gold import GoldSet, read_gold
 from benchmarks.coverage.configurations import (
     BASELINE,
     Configuration,
+    ablation_configurations,
     configurations,
     topic_configurations,
 )
@@ -75,8 +76,7 @@ def _run(
         folder = DEFAULT_MODEL if options.judge is None else Path(options.judge)
         judge = CrossEncoderJudge(options.judge)
     identity = results.judge_identity(judge, folder) if judge is not None else None
-    every = topic_configurations() if options.topics else configurations()
-    rows = _chosen(every, options.only, judges=judge is not None)
+    rows = _chosen(_rows(options), options.only, judges=judge is not None)
     with progress(console) as bars:
         task = bars.add_task("embedding", total=len(gold.corpus))
         embeddings = build_dense_index(
@@ -133,6 +133,12 @@ def _run(
     return 0
 
 
+def _rows(options: argparse.Namespace) -> list[Configuration]:
+    if options.topics:
+        return topic_configurations()
+    return ablation_configurations() if options.ablation else configurations()
+
+
 def _chosen(
     rows: Sequence[Configuration], only: Sequence[str] | None, *, judges: bool
 ) -> list[Configuration]:
@@ -179,7 +185,8 @@ def _check_ceilings(work: Sequence[Job], gold: GoldSet) -> None:
 def _default_out(options: argparse.Namespace) -> Path:
     """The committed results for a full run; a partial one must not replace them."""
     if options.limit is None and not options.only and options.judge is None:
-        return results.RESULTS / ("coverage_topics.json" if options.topics else "coverage.json")
+        kind = "_topics" if options.topics else "_ablation" if options.ablation else ""
+        return results.RESULTS / f"coverage{kind}.json"
     return Path(options.cache) / "coverage-partial.json"
 
 
@@ -189,7 +196,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Compares configurations of the pipeline on questions with human labels.",
     )
     parser.add_argument("--data", type=Path, required=True, help="gold_coverage's dev.jsonl.gz")
-    parser.add_argument(
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument(
+        "--ablation",
+        action="store_true",
+        help="the defaults without each stage, and with more or less to judge",
+    )
+    kinds.add_argument(
         "--topics",
         action="store_true",
         help="ask with the bare topic of each statement: perspectives have to be discovered",

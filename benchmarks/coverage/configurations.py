@@ -85,6 +85,24 @@ def topic_configurations() -> list[Configuration]:
     ]
 
 
+def ablation_configurations() -> list[Configuration]:
+    """The defaults without each of their stages, and with more or less to judge: what a stage is
+    worth, and MRecall against judged pairs.
+    """
+    full = {"fetch_k": FETCH_K}
+    return [
+        Configuration(BASELINE, "search", False, {**full, "coverage": "off"}),
+        Configuration(GUARDED, "guarded", True, full),
+        Configuration("without the guard", "judged", True, {**full, "guard_searches": 0}),
+        Configuration("without a query for each side", "guarded", False, full),
+        Configuration("without the judge", "search", True, {**full, "coverage": "off"}),
+        *(
+            Configuration(f"judging at most {most}", "guarded", True, {**full, "judge_k": most})
+            for most in (5, 10, 15, 50)
+        ),
+    ]
+
+
 def ceiling(pool: int) -> Configuration:
     """A perfect judge that sees the first ``pool`` passages and chooses by their labels alone."""
     options = {

@@ -58,7 +58,12 @@ def summary(work: Sequence[Job], gold: GoldSet, *, seed: int) -> dict[str, Any]:
         }
         for job in work
     }
-    return {"questions": len(gold.questions), "rows": rows, "statement": _statement(values, seed)}
+    kinds = {job.row.name: job.row.kind for job in work}
+    return {
+        "questions": len(gold.questions),
+        "rows": rows,
+        "statement": _statement(values, kinds, seed),
+    }
 
 
 def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -> None:
@@ -159,12 +164,12 @@ def _cost(outcomes: Sequence[Outcome], gold: GoldSet, k: int) -> dict[str, Any]:
     }
 
 
-def _statement(values: Mapping[str, Values], seed: int) -> str:
+def _statement(values: Mapping[str, Values], kinds: Mapping[str, str], seed: int) -> str:
     """How the guarded pipeline compares with the best of the others, ceilings apart."""
     guarded = next((name for name in (GUARDED, DISCOVERING) if name in values), None)
     if guarded is None:
         return "The guarded pipeline was not run."
-    rivals = [name for name in values if not name.startswith(("perfect", "guarded"))]
+    rivals = [name for name in values if kinds[name] not in ("guarded", "ceiling")]
     parts = []
     for metric, label in (("mrecall@5", "MRecall@5"), ("precision@5", "Precision@5")):
         own = values[guarded][metric]

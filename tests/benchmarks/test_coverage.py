@@ -20,6 +20,7 @@ from benchmarks.coverage.configurations import (
     BASELINE,
     DISCOVERING,
     GUARDED,
+    ablation_configurations,
     configurations,
     topic_configurations,
 )
@@ -371,3 +372,17 @@ def test_bare_topics_are_asked_without_their_statements(bench, gold):
     assert "guarded" in document["results"]["statement"]
     assert {each.question for each in topics_of(read_gold(gold.path)).questions} == set(TOPICS)
     assert DISCOVERING in screen
+
+
+def test_an_ablation_leaves_out_one_stage_at_a_time_and_bounds_what_is_judged(bench, gold):
+    status, document, _ = bench(TableJudge(gold.table), "--ablation")
+    assert status == 0
+    rows = {name: row["at"]["5"] for name, row in document["results"]["rows"].items()}
+    assert list(rows) == [row.name for row in ablation_configurations()]
+    assert rows["without the judge"]["judged_pairs"] == 0.0
+    assert rows["without the judge"]["searches"] == 2.0
+    assert rows["without the guard"]["searches"] == 2.0
+    assert rows["without a query for each side"]["searches"] < rows[GUARDED]["searches"]
+    pairs = [rows[f"judging at most {most}"]["judged_pairs"] for most in (5, 10, 50)]
+    assert pairs == sorted(pairs)
+    assert pairs[0] < pairs[-1]
