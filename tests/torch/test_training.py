@@ -33,7 +33,7 @@ from perspective_rag.judge.training.command import (
 )
 from perspective_rag.judge.training.data import Augmentation, LabelledPair, read_pairs
 from perspective_rag.judge.training.export import export
-from perspective_rag.judge.training.fit import fingerprint_of
+from perspective_rag.judge.training.fit import fingerprint_of, fit
 from perspective_rag.judge.training.loop import TrainingConfig, train
 from perspective_rag.judge.training.recipe import Recipe
 
@@ -193,10 +193,11 @@ train(pairs(), pairs(30), config({base!r}, **json.loads({changes!r})), Path({out
 """
 
 
-def test_a_run_that_was_killed_ends_with_the_weights_of_one_that_was_not(base, tmp_path):
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+def test_a_run_that_was_killed_ends_with_the_weights_of_one_that_was_not(base, averaging, tmp_path):
     from safetensors.torch import load_file
 
-    changes = {"epochs": 3.0, "checkpoint_every": 0.0, "evaluate_every": 4}
+    changes = {"epochs": 3.0, "checkpoint_every": 0.0, "evaluate_every": 4, "averaging": averaging}
     settings = config(base, **changes, augmentation=Augmentation(padding=0.5))
     whole = train(pairs(), pairs(30), settings, tmp_path / "whole")
     script = KILLED.format(
@@ -220,6 +221,68 @@ def test_a_run_that_was_killed_ends_with_the_weights_of_one_that_was_not(base, t
     assert one.keys() == other.keys()
     for name, value in one.items():
         assert np.allclose(value.numpy(), other[name].numpy(), atol=1e-6), name
+
+
+class OneWeight:
+    """A single weight that every step pulls down; what it was after each step is written down."""
+
+    def __init__(self):
+        import torch
+
+        self.model = torch.nn.Linear(1, 1, bias=False)
+        self.after_steps, self.assessed, self.kept = [], [], []
+
+    def weight(self):
+        return self.model.weight.item()
+
+    def batches(self, epoch):
+        return iter(range(8))
+
+    def losses(self, batch):
+        if batch:
+            self.after_steps.append(self.weight())
+        yield self.model.weight.sum()
+
+    def assess(self):
+        self.assessed.append(self.weight())
+        return {"merit": float(len(self.assessed))}
+
+    def merit(self, figures):
+        return figures["merit"]
+
+    def keep(self):
+        self.kept.append(self.weight())
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.7, 0.99])
+def test_what_is_assessed_and_kept_is_the_average_of_the_steps(averaging, tmp_path):
+    task = OneWeight()
+    start = task.weight()
+    settings = TrainingConfig(
+        "none", learning_rate=0.1, averaging=averaging, evaluate_every=0, label_smoothing=0.0
+    )
+    fit(
+        task.model,
+        task,
+        settings,
+        total=8,
+        fingerprint="toy",
+        out=tmp_path,
+        report=lambda state: None,
+    )
+    steps = [*task.after_steps, task.weight()]  # the last: the run goes on from its own weight
+    average = start
+    for number, step in enumerate(steps, start=1):
+        share = min(averaging, number / (number + 1)) if averaging else 0.0
+        average = share * average + (1 - share) * step
+    assert task.kept == task.assessed == [pytest.approx(average, abs=1e-6)]
+    assert (abs(average - steps[-1]) < 1e-6) == (averaging == 0.0)
+
+
+@pytest.mark.parametrize("averaging", [1.0, -0.1, float("nan")])
+def test_an_average_that_never_moves_is_refused(base, averaging, tmp_path):
+    with pytest.raises(ConfigError, match="averaging is 0"):
+        train(pairs(), pairs(30), config(base, averaging=averaging), tmp_path)
 
 
 def test_other_settings_or_pairs_do_not_continue_an_old_run_nor_lose_it(base, tmp_path):

@@ -45,6 +45,9 @@ def add_commands(judge: Any) -> None:
     train.add_argument(
         "--frozen-layers", type=int, metavar="N", help="the N lowest stay as they are"
     )
+    train.add_argument(
+        "--averaging", type=float, metavar="A", help="keep a moving average of the weights (0.998)"
+    )
     train.add_argument("--seed", type=int)
     train.add_argument(
         "--licence",
@@ -98,6 +101,7 @@ _SETTINGS = (
     "evaluate_every",
     "patience",
     "frozen_layers",
+    "averaging",
     "seed",
 )
 

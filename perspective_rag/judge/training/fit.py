@@ -7,9 +7,11 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from perspective_rag.errors import ConfigError
 from perspective_rag.judge.training.data import LabelledPair
 
 Report = Callable[[dict[str, Any]], None]
@@ -25,6 +27,8 @@ class Settings(Protocol):
     def warmup(self) -> float: ...
     @property
     def weight_decay(self) -> float: ...
+    @property
+    def averaging(self) -> float: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -77,13 +81,20 @@ def fit(
     seed and step, so a run that continues from ``out/checkpoint.pt`` ends with the weights it
     would have had. ``fingerprint`` names configuration and data: another run's checkpoint is put
     aside as ``checkpoint-<its name>.pt`` and comes back when that run does.
+
+    With ``averaging`` a in (0, 1) the weights assessed and kept are the moving average
+    w <- a w + (1 - a) w_step, a at most n / (n + 1) in step n: the noise that small batches bring
+    into single steps is averaged out. Raises ConfigError for another a than [0, 1).
     """
     import torch
 
+    if not 0.0 <= settings.averaging < 1.0:
+        raise ConfigError(f"averaging is 0 (off) or a share below 1, got {settings.averaging!r}")
     trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
     optimizer = _optimizer(trainable, settings)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _slope(total, settings.warmup))
     device = next(model.parameters()).device
+    average = {n: p.detach().clone() for n, p in trainable.items()} if settings.averaging else {}
     state: dict[str, Any] = {"step": 0, "best": None, "stale": 0, "finished": False}
     checkpoint = _claimed(out, fingerprint)
     if checkpoint.is_file():
@@ -91,6 +102,8 @@ def fit(
         with torch.no_grad():
             for name, value in stored["model"].items():
                 trainable[name].copy_(value)
+            for name, value in stored["average"].items():
+                average[name].copy_(value)
         optimizer.load_state_dict(stored["optimizer"])
         schedule.load_state_dict(stored["schedule"])
         state = stored["state"]
@@ -104,6 +117,7 @@ def fit(
             {
                 "fingerprint": fingerprint,
                 "model": weights,
+                "average": average,
                 "optimizer": optimizer.state_dict(),
                 "schedule": schedule.state_dict(),
                 "state": state,
@@ -113,12 +127,13 @@ def fit(
         partial.replace(checkpoint)
 
     def assess() -> None:
-        figures = task.assess()
-        if state["best"] is None or task.merit(figures) > task.merit(state["best"]):
-            task.keep()
-            state["best"], state["stale"] = figures, 0
-        else:
-            state["stale"] += 1
+        with _in_place_of(trainable, average):
+            figures = task.assess()
+            if state["best"] is None or task.merit(figures) > task.merit(state["best"]):
+                task.keep()
+                state["best"], state["stale"] = figures, 0
+            else:
+                state["stale"] += 1
         with (out / "log.jsonl").open("a", encoding="utf-8") as log:
             log.write(json.dumps({"step": state["step"], "total": total, **figures}) + "\n")
         report({"step": state["step"], "total": total, "development": figures})
@@ -137,6 +152,9 @@ def fit(
         optimizer.step()
         schedule.step()
         optimizer.zero_grad()
+        share = max(1.0 - settings.averaging, 1.0 / (position + 1))
+        for name, value in average.items():
+            value.lerp_(trainable[name].detach(), share)
         state["step"] = position
         now = time.monotonic()
         report({"step": position, "total": total, "loss": loss, "seconds": now - started})
@@ -168,6 +186,19 @@ def fingerprint_of(config: Any, *sets: Sequence[LabelledPair]) -> str:
 def _epochs(task: Task) -> Iterator[Any]:
     for epoch in itertools.count():
         yield from task.batches(epoch)
+
+
+@contextmanager
+def _in_place_of(trainable: dict[str, Any], other: dict[str, Any]) -> Iterator[None]:
+    """The model with the other weights, as long as the context lasts."""
+    own = {name: trainable[name].data for name in other}
+    for name, value in other.items():
+        trainable[name].data = value
+    try:
+        yield
+    finally:
+        for name, value in own.items():
+            trainable[name].data = value
 
 
 def _optimizer(trainable: dict[str, Any], settings: Settings) -> Any:

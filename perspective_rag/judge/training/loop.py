@@ -27,7 +27,8 @@ class TrainingConfig:
 
     ``learning_rate`` rises over the first ``warmup`` share of the steps and falls linearly to zero.
     ``max_tokens`` cuts the longer of document and statement. The ``frozen_layers`` lowest layers
-    keep their weights (faster). The model is assessed every ``evaluate_every`` steps (0: at the
+    keep their weights (faster). ``averaging`` near 1 (0.998) keeps the average of about the last
+    1 / (1 - averaging) steps instead of the last one (0). The model is assessed every ``evaluate_every`` steps (0: at the
     end only); after ``patience`` assessments without a better one training ends (0: never).
     ``checkpoint_every`` is in seconds and has no influence on the result.
     """
@@ -37,6 +38,7 @@ class TrainingConfig:
     learning_rate: float = 8e-5
     warmup: float = 0.06
     weight_decay: float = 0.01
+    averaging: float = 0.0
     label_smoothing: float = 0.05
     tokens_per_batch: int = 3072
     max_tokens: int = 192
@@ -86,6 +88,7 @@ def _load(config: TrainingConfig) -> tuple[Any, Any]:
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         tokenizer = AutoTokenizer.from_pretrained(config.base)
         names = AutoConfig.from_pretrained(config.base).id2label
@@ -96,6 +99,8 @@ def _load(config: TrainingConfig) -> tuple[Any, Any]:
             label2id={label: i for i, label in enumerate(LABELS)},
             ignore_mismatched_sizes=True,  # a head of other classes starts anew
             dtype=torch.float32,
+            # On a CPU the backward pass of the fused attention takes longer than all the rest.
+            attn_implementation="eager" if device == "cpu" else None,
         )
     except (OSError, ValueError) as error:
         raise ConfigError(
@@ -114,7 +119,7 @@ def _load(config: TrainingConfig) -> tuple[Any, Any]:
             layer = _LAYER.search(name)
             if layer and int(layer[1]) < config.frozen_layers:
                 parameter.requires_grad_(False)
-    return model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
+    return model.to(device), tokenizer
 
 
 def _reorder_head(model: Any, labels: Sequence[str]) -> None:

@@ -40,8 +40,8 @@ class LoraConfig:
     """Everything that decides a LoRA run; it is stored with the adapter.
 
     A step takes ``accumulation`` pairs, ``batch_size`` at a time. ``rank`` and ``alpha`` are LoRA's
-    r and alpha, ``modules`` the linear layers that get an adapter. ``evaluate_every`` and
-    ``patience`` are in steps and assessments, as in ``TrainingConfig``. A prompt longer than
+    r and alpha, ``modules`` the linear layers that get an adapter. ``averaging``,
+    ``evaluate_every`` and ``patience`` are those of ``TrainingConfig``. A prompt longer than
     ``max_tokens`` has its passage shortened. ``prompt`` is a file that replaces
     ``prompts/judge_support.txt``. ``negation`` is the probability that a pair with a
     side is shown with its statement negated.
@@ -52,6 +52,7 @@ class LoraConfig:
     learning_rate: float = 1e-4
     warmup: float = 0.1
     weight_decay: float = 0.001
+    averaging: float = 0.0
     batch_size: int = 1
     accumulation: int = 16
     rank: int = 64
