@@ -39,14 +39,17 @@ class PairClassifier(Protocol):
 class JudgeSettings:
     """What goes with a model's weights: ``judge.json`` in its folder, or these defaults.
 
-    ``temperature`` divides the logits before the softmax; ``threshold`` is the P(support) from
-    which a passage counts as supporting; ``max_words`` is the window in which a long passage is
-    read, ``overlap`` the most words at its start that repeat the window before; ``max_tokens`` is
-    the longest input of the model.
+    ``temperature`` divides the logits before the softmax; ``neutral_bias`` is then added to that of
+    neutral, for passages are neutral more often where the judge is used than where it learned
+    (higher: less support and less opposition); ``threshold`` is the P(support) from which a passage
+    counts as supporting; ``max_words`` is the window in which a long passage is read, ``overlap``
+    the most words at its start that repeat the window before; ``max_tokens`` is the longest input
+    of the model.
     """
 
     threshold: float = 0.5
     temperature: float = 1.0
+    neutral_bias: float = 0.0
     max_tokens: int = 256
     max_words: int = 140
     overlap: int = 0
@@ -184,9 +187,11 @@ class CrossEncoderJudge(TableOfPairs):
         if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
             support = 1.0 / (1.0 + np.exp(-logits[:, 0]))
             return {"support": support, "oppose": np.zeros_like(support)}
+        columns = class_columns(model.labels)
+        if "neutral" in columns:
+            logits[:, columns["neutral"]] += self._settings.neutral_bias
         exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
         probability = exponents / exponents.sum(axis=1, keepdims=True)
-        columns = class_columns(model.labels)
         nothing = np.zeros(len(documents))
         return {
             stance: probability[:, columns[stance]] if stance in columns else nothing

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow import run
+from perspective_rag.judge import cross_encoder
 from perspective_rag.judge.cross_encoder import (
     DEFAULT_MODEL,
     CrossEncoderJudge,
@@ -95,6 +98,24 @@ def test_one_sentence_of_fifty_thousand_words_is_read_too():
     assert run(judge.judge([PRO], passages("word " * 50_000 + "yes")))[0, 0] > 0.9
 
 
+@pytest.mark.parametrize(
+    "labels", [("support", "oppose", "neutral"), ("ENTAILMENT", "NEUTRAL", "CONTRADICTION")]
+)
+def test_the_neutral_bias_of_a_folder_multiplies_the_odds_of_neutral(labels, monkeypatch, tmp_path):
+    monkeypatch.setattr(cross_encoder, "_load", lambda *given: WordClassifier(labels))
+    found = {}
+    for bias in (0.0, 1.5):
+        folder = tmp_path / str(bias)
+        folder.mkdir()
+        (folder / "judge.json").write_text(json.dumps({"temperature": 3.0, "neutral_bias": bias}))
+        rows = CrossEncoderJudge(folder).probabilities(["yes", "no", "well"], ["A"])
+        support, oppose = rows["support"][:, 0], rows["oppose"][:, 0]
+        found[bias] = support, oppose, 1.0 - support - oppose
+    plain, biased = found[0.0], found[1.5]
+    assert biased[0] / biased[1] == pytest.approx(plain[0] / plain[1])
+    assert biased[2] / biased[0] == pytest.approx(np.exp(1.5) * plain[2] / plain[0])
+
+
 def test_nothing_to_judge_gives_an_empty_matrix():
     judge = CrossEncoderJudge(classifier=WordClassifier())
     assert run(judge.judge([PRO], [])).shape == (0, 1)
@@ -149,8 +170,6 @@ def test_order_and_company_do_not_matter(judge):
 
 
 def test_the_packages_judge_carries_its_provenance():
-    import json
-
     stored = json.loads((DEFAULT_MODEL / "judge.json").read_text(encoding="utf-8"))
     assert {"threshold", "temperature", "provenance"} <= set(stored)
     assert {"base", "data", "date", "development"} <= set(stored["provenance"])

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perspective_rag.judge.training.data import LABELS
 from perspective_rag.judge.training.metrics import (
     auc,
-    best_temperature,
+    best_calibration,
     best_threshold,
+    class_weights,
+    evaluate,
     f1,
     softmax,
     strongest_windows,
@@ -61,11 +64,67 @@ def test_a_text_is_as_supportive_as_its_strongest_window():
     assert texts == pytest.approx(np.array([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6]]))
 
 
-def test_temperature_undoes_what_the_logits_were_multiplied_with():
+def drawn(logits, rng):
+    return np.array([rng.choice(3, p=row) for row in softmax(logits)])
+
+
+def test_calibration_undoes_what_the_logits_were_multiplied_with():
     rng = np.random.default_rng(3)
     logits = rng.normal(size=(4000, 3)) * 1.5
-    labels = np.array([rng.choice(3, p=row) for row in softmax(logits)])
-    assert best_temperature(logits * 2.0, labels) == pytest.approx(2.0, rel=0.15)
+    labels = drawn(logits, rng)
+    shares = np.bincount(labels) / len(labels)
+    temperature, bias = best_calibration(logits * 2.0, labels, shares)
+    assert temperature == pytest.approx(2.0, rel=0.15)
+    assert abs(bias) < 0.15
+
+
+def test_calibration_corrects_the_shares_of_the_classes():
+    """Bayes: with twice the odds of neutral in use, its logit needs log 2 more."""
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(6000, 3)) * 1.5
+    labels = drawn(logits, rng)
+    support, oppose, neutral = np.bincount(labels) / len(labels)
+    shares = np.array([support, oppose, 2 * neutral]) / (support + oppose + 2 * neutral)
+    temperature, bias = best_calibration(logits, labels, shares)
+    assert temperature == pytest.approx(1.0, rel=0.15)
+    assert bias == pytest.approx(np.log(2), abs=0.15)
+    weighted = softmax(logits + np.array([0.0, 0.0, np.log(2)]))
+    as_used = evaluate(np.log(weighted), [LABELS[i] for i in labels], shares=shares)
+    as_drawn = evaluate(np.log(weighted), [LABELS[i] for i in labels])
+    assert as_used["calibration_error"] < 0.03 < as_drawn["calibration_error"]
+    assert as_used["accuracy"] > as_drawn["accuracy"]
+
+
+def test_a_class_without_rows_does_not_upset_the_calibration():
+    logits = np.array([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [0.5, 0.0, 0.0]] * 20)
+    temperature, bias = best_calibration(logits, np.array([0, 1, 1] * 20), (0.2, 0.2, 0.6))
+    assert bias == 0.0
+    assert np.isfinite(temperature)
+
+
+@given(
+    st.lists(st.sampled_from(LABELS), min_size=1, max_size=40),
+    st.tuples(*[st.floats(0.05, 1.0)] * 3),
+)
+def test_weights_give_every_class_its_share(labels, shares):
+    truth = np.array([LABELS.index(label) for label in labels])
+    weight = class_weights(truth, shares)
+    assert weight.mean() == pytest.approx(1.0)
+    present = sorted(set(truth))
+    total = sum(shares[i] for i in present)
+    for i in present:
+        assert weight[truth == i].sum() / weight.sum() == pytest.approx(shares[i] / total)
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=12),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=12),
+)
+def test_a_weight_of_n_counts_like_n_rows(positive, negative):
+    scores, weights = (np.array(each, dtype=float) for each in zip(*negative, strict=True))
+    expanded = np.repeat(scores, weights.astype(int))
+    pairs = [(p > n) + (p == n) / 2 for p in positive for n in expanded]
+    assert auc(np.array(positive, float), scores, weights) == pytest.approx(np.mean(pairs))
 
 
 def test_f1_of_nothing_is_zero():

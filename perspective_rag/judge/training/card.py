@@ -12,13 +12,13 @@ def model_card(folder: Path) -> str:
     """What the judge is, how good it is, and what it was made from."""
     stored = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
     provenance: dict[str, Any] = stored["provenance"]
-    longer = [name for name in provenance if name.startswith("development in text")]
-    tables = [provenance["development"], *(provenance[name] for name in longer)]
+    ways = [name for name in provenance if name.startswith("development ")]
+    tables = [provenance["development"], *(provenance[name] for name in ways)]
     figures = "\n".join(
         f"| {' | '.join([name, *(f'{table[name]:.3f}' for table in tables)])} |"
         for name in provenance["development"]
     )
-    head = "".join(f" {name.removeprefix('development ')} |" for name in longer)
+    head = "".join(f" {name.removeprefix('development ')} |" for name in ways)
     return f"""---
 library_name: perspective-rag
 language: en
@@ -37,15 +37,17 @@ judge = CrossEncoderJudge("this folder")
 
 ## How good it is
 
-On the development pairs, which set temperature and threshold and no weight:
+On the development pairs, which set temperature, neutral bias and threshold, and no weight of the
+model:
 
 | figure | |{head}
-|---|---:|{"---:|" * len(longer)}
+|---|---:|{"---:|" * len(ways)}
 {figures}
 
 P(support) >= {stored["threshold"]} counts as support: the best F1 there, with the pairs weighted so
-that a fifth of them support, as of retrieved passages. The temperature is {stored["temperature"]};
-a passage is read in windows of {stored["max_words"]} words.
+that a fifth of them support, as of retrieved passages. Probabilities are meant for such shares too:
+the temperature is {stored["temperature"]}, and {stored.get("neutral_bias", 0.0)} is added to the
+logit of neutral. A passage is read in windows of {stored["max_words"]} words.
 
 ## What it was made from
 

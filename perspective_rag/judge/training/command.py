@@ -17,7 +17,7 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.training.card import model_card
 from perspective_rag.judge.training.data import LabelledPair, lengthened, read_pairs
-from perspective_rag.judge.training.export import export
+from perspective_rag.judge.training.export import RETRIEVED_SHARES, export
 from perspective_rag.judge.training.fit import Report
 from perspective_rag.judge.training.loop import TrainingConfig, train
 from perspective_rag.judge.training.metrics import evaluate
@@ -180,8 +180,8 @@ def train_recipe(
 def evaluate_judge(
     model: str | None, data: Sequence[DataFile], *, words: int = 0
 ) -> dict[str, dict[str, float]]:
-    """A judge's figures on labelled pairs: under "all", and under each source with at least 50
-    pairs.
+    """A judge's figures on labelled pairs: under "all", under "all, as retrieved" with the pairs
+    weighted to ``RETRIEVED_SHARES``, and under each source with at least 50 pairs.
 
     With ``words`` shorter documents stand within text of others, cut at both ends to so many words,
     as in the passages of a retriever.
@@ -196,11 +196,15 @@ def evaluate_judge(
     support, oppose = found["support"], found["oppose"]
     classes = np.stack([support, oppose, 1.0 - support - oppose], axis=1)
     log_probability = np.log(np.clip(classes, 1e-9, 1.0))
-    result = {"all": evaluate(log_probability, [pair.label for pair in pairs])}
+    labels = [pair.label for pair in pairs]
+    result = {
+        "all": evaluate(log_probability, labels),
+        "all, as retrieved": evaluate(log_probability, labels, shares=RETRIEVED_SHARES),
+    }
     for source, count in Counter(pair.source for pair in pairs).most_common():
         if count >= 50:
             rows = [i for i, pair in enumerate(pairs) if pair.source == source]
-            result[source] = evaluate(log_probability[rows], [pairs[i].label for i in rows])
+            result[source] = evaluate(log_probability[rows], [labels[i] for i in rows])
     return result
 
 

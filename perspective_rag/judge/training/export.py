@@ -19,7 +19,7 @@ from perspective_rag.judge.models import OnnxClassifier
 from perspective_rag.judge.training.data import LABELS, LabelledPair, lengthened
 from perspective_rag.judge.training.loop import accepted_inputs
 from perspective_rag.judge.training.metrics import (
-    best_temperature,
+    best_calibration,
     best_threshold,
     evaluate,
     softmax,
@@ -27,9 +27,12 @@ from perspective_rag.judge.training.metrics import (
 )
 from perspective_rag.judge.windows import windows
 
-RETRIEVED_SHARE = 0.2
-"""About the share of retrieved passages that support a perspective: 17 to 23% in BERDS, Table 7."""
-RETRIEVED = f"best F1 where {RETRIEVED_SHARE:.0%} support"
+RETRIEVED_SHARES = (0.2, 0.2, 0.6)
+"""About the shares of retrieved passages that support a perspective (17 to 23% in BERDS, Table 7),
+that oppose it (as many, for its opposite is a perspective too), and that do neither.
+"""
+AS_RETRIEVED = "development weighted to the shares of retrieved passages"
+RETRIEVED = f"best F1 where {RETRIEVED_SHARES[0]:.0%} support"
 
 
 def export(
@@ -46,10 +49,10 @@ def export(
     """Writes ``model`` (a transformers folder) to ``out`` and returns the exported model's
     development figures.
 
-    Temperature and threshold are set on the development pairs with the exported, quantised model
-    itself, reading long documents in windows of ``max_words`` words as the judge will, so that they
-    fit what will run. The threshold is that of the best F1 with the pairs weighted so that
-    ``RETRIEVED_SHARE`` of them support: most of what a retriever finds does not.
+    Temperature, neutral bias and threshold are set on the development pairs with the exported,
+    quantised model itself, reading long documents in windows of ``max_words`` words as the judge
+    will, so that they fit what will run. The pairs are weighted to ``RETRIEVED_SHARES``: most of
+    what a retriever finds supports nothing. The threshold is that of the best F1.
 
     With ``calibration_words`` each pair counts twice for them, as it is and within text of other
     documents, so many words in all: a judge is less sure of an argument within other text, and the
@@ -106,24 +109,28 @@ def calibrated(
     statements = [pairs[row].statement for row, _ in pieces]
     logits = np.asarray(classifier.logits(documents, statements), dtype=np.float64)
     truth = np.array([LABELS.index(pair.label) for pair in pairs])
-    temperature = best_temperature(logits, truth, owners)
-    probability = softmax(logits / temperature)
+    temperature, bias = best_calibration(logits, truth, RETRIEVED_SHARES, owners)
+    probability = softmax(logits / temperature + (0.0, 0.0, bias))
     # Against the threshold stands what the judge returns, the strongest window as it is.
     support = np.zeros(len(pairs))
     np.maximum.at(support, owners, probability[:, 0])
     thresholds = {
         name: round(best_threshold(support, truth == 0, 1.0, positive_share=share), 4)
-        for name, share in (("best F1", None), (RETRIEVED, RETRIEVED_SHARE))
+        for name, share in (("best F1", None), (RETRIEVED, RETRIEVED_SHARES[0]))
     }
     logs = np.log(strongest_windows(probability, owners))
     settings = JudgeSettings(
         threshold=thresholds[RETRIEVED],
         temperature=round(temperature, 4),
+        neutral_bias=round(bias, 4),
         max_tokens=max_tokens,
         max_words=max_words,
     )
     labels, plain = [pair.label for pair in development], len(development)
-    figures = {"development": evaluate(logs[:plain], labels)}
+    figures = {
+        "development": evaluate(logs[:plain], labels),
+        AS_RETRIEVED: evaluate(logs[:plain], labels, shares=RETRIEVED_SHARES),
+    }
     if calibration_words:
         name = f"development in text of {calibration_words} words"
         figures[name] = evaluate(logs[plain:], labels)

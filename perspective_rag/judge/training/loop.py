@@ -28,9 +28,10 @@ class TrainingConfig:
     ``learning_rate`` rises over the first ``warmup`` share of the steps and falls linearly to zero.
     ``max_tokens`` cuts the longer of document and statement. The ``frozen_layers`` lowest layers
     keep their weights (faster). ``averaging`` near 1 (0.998) keeps the average of about the last
-    1 / (1 - averaging) steps instead of the last one (0). The model is assessed every ``evaluate_every`` steps (0: at the
-    end only); after ``patience`` assessments without a better one training ends (0: never).
-    ``checkpoint_every`` is in seconds and has no influence on the result.
+    1 / (1 - averaging) steps instead of the last one (0). The model is assessed every
+    ``evaluate_every`` steps (0: at the end only); after ``patience`` assessments without a better
+    one training ends (0: never). ``checkpoint_every`` is in seconds and has no influence on the
+    result.
     """
 
     base: str
