@@ -1,7 +1,7 @@
 """A LangChain chain before and after: same store, prompt and model, another retriever.
 
 python examples/wrap_langchain.py
-python examples/wrap_langchain.py "Would city centres be better without cars?"
+python examples/wrap_langchain.py "Are zoos cruel to animals?"
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def build_store() -> InMemoryVectorStore:
     return store
 
 
-def main(question: str = "Do zoos harm animals?", k: int = 3, **options: Any) -> int:
+def main(question: str = "Would city centres be better without cars?", k: int = 3, **options: Any) -> int:
     """Prints what both chains found and answered; ``options`` are for the wrapped retriever."""
     store = build_store()
     before = chain(store.as_retriever(search_kwargs={"k": k})).invoke(question)

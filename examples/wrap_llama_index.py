@@ -1,7 +1,7 @@
 """LlamaIndex before and after: the same index, asked plainly and through PerspectiveRetriever.
 
 python examples/wrap_llama_index.py
-python examples/wrap_llama_index.py "Would city centres be better without cars?"
+python examples/wrap_llama_index.py "Are zoos cruel to animals?"
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def neutral(result: RetrievalResult) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints what both retrievers find for each side of a question."""
     given = sys.argv[1:] if arguments is None else arguments
-    question = given[0] if given else "Do zoos harm animals?"
+    question = given[0] if given else "Would city centres be better without cars?"
     console = Console()
     with console.status("embedding the sample debates"):
         index = build_index()

@@ -9,6 +9,7 @@ from perspective_rag.extract.english import (
     AUXILIARIES,
     BASE_VERBS,
     DETERMINERS,
+    PREDICATE_OPENERS,
     PRONOUNS,
     WH_WORDS,
     predicate_start,
@@ -28,6 +29,7 @@ _OR_NOT = re.compile(r",?\s+or\s+(?:not|no)$", re.IGNORECASE)
 _VERB_SUFFIX = re.compile(r"^.{3,}(?:[^mv]ate|ise|ize|ify)$")
 _POINTERS = frozenset("this that these those".split())
 _BE = frozenset("is are was were am".split())
+_LINKING = frozenset("stay remain become".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,11 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
         and words[i - 1].lower() not in DETERMINERS
     ]
     # In "Should phone use be limited" the first verb is a noun: the verb that follows it at once is
-    # meant; and "be" is no noun, whatever follows it ("Should zoos be shut").
+    # meant; "be" is no noun, whatever follows it ("Should zoos be shut"), and what follows "stay" may
+    # be an adjective ("Should zoos stay open").
     for i in candidates:
-        if words[i].lower() == "be":
+        linked = words[i].lower() in _LINKING and words[i + 1 : i + 2]
+        if words[i].lower() == "be" or (linked and linked[0].lower() in PREDICATE_OPENERS):
             return i
         if i + 1 not in candidates:
             return i

@@ -77,6 +77,12 @@ def test_negating_twice_gives_the_statement_back(subject, auxiliary, predicate):
             "Homework does not help children",
         ),
         ("Do zoos harm animals?", "Zoos harm animals", "Zoos do not harm animals"),
+        ("Should zoos stay open?", "Zoos should stay open", "Zoos should not stay open"),
+        (
+            "Should a hospital stay be limited?",
+            "A hospital stay should be limited",
+            "A hospital stay should not be limited",
+        ),
         (
             "Do you think the voting age should be lowered?",
             "The voting age should be lowered",

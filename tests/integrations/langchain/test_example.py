@@ -40,13 +40,13 @@ def example():
 
 @pytest.fixture
 def truth(example):
-    """A judge that has read the labels of the zoo passages."""
-    sides = {"close": "support", "keep": "oppose"}
+    """A judge that has read the labels of the passages on cars."""
+    sides = {"ban": "support", "allow": "oppose"}
     table = {
         (label["passage"], sides[side]): 1.0
         for label in example.read("labels.jsonl")
         for side in label["supports"]
-        if label["question"] == "zoos"
+        if label["question"] == "cars"
     }
     return TableJudge(table)
 
@@ -60,7 +60,7 @@ def shown(example, capsys, *question, **options):
     """For each chain, the sides of its documents and its answer."""
     assert example.main(*question, **options) == 0
     out = capsys.readouterr().out
-    assert (question[0] if question else "Do zoos harm animals?") in out
+    assert (question[0] if question else "Would city centres be better without cars?") in out
     rows = [line.strip("│").split("│") for line in out.splitlines() if line.startswith("│")]
     border = next(i for i, line in enumerate(out.splitlines()) if line.startswith("├"))
     first = next(i for i, line in enumerate(out.splitlines()) if line.startswith("│"))
@@ -77,16 +77,16 @@ def test_plain_search_misses_a_side_and_the_wrapped_chain_shows_it(
     (before, plain), (after, wrapped) = shown(
         example, capsys, **({} if packaged else {"judge": truth})
     )
-    assert before == ["close"] * 3
-    assert sorted(set(after)) == ["close", "keep"]
+    assert before == ["ban"] * 3
+    assert sorted(set(after)) == ["allow", "ban"]
     assert len(after) == 3
     assert plain != wrapped
 
 
 def test_another_question(example, capsys):
     (before, plain), (after, wrapped) = shown(
-        example, capsys, "Would city centres be better without cars?"
+        example, capsys, "Are zoos cruel to animals?"
     )
-    assert set(before) == {"ban"}
-    assert set(after) == {"ban", "allow"}
+    assert set(before) == {"close"}
+    assert set(after) == {"close", "keep"}
     assert plain != wrapped

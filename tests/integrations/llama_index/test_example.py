@@ -12,7 +12,7 @@ import pytest
 from perspective_rag.testing import TableJudge
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-QUESTION = "Do zoos harm animals?"
+QUESTION = "Would city centres be better without cars?"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_it_runs_as_it_is(example, capsys):
     assert example.main([]) == 0
     shown = capsys.readouterr().out
     assert QUESTION in shown
-    assert "Zoos do not harm animals" in shown
+    assert "City centres would not be better without cars" in shown
     assert "PerspectiveRetriever" in shown
 
 
@@ -47,14 +47,14 @@ def test_a_question_without_sides_lists_the_passages(example, capsys):
 
 
 def labels():
-    """What a perfect judge would say of the zoo passages."""
-    sides = {"close": "support", "keep": "oppose"}
+    """What a perfect judge would say of the passages on cars."""
+    sides = {"ban": "support", "allow": "oppose"}
     lines = (EXAMPLES / "debates" / "labels.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     return {
         (row["passage"], sides[side]): 0.95
         for row in rows
-        if row["question"] == "zoos"
+        if row["question"] == "cars"
         for side in row["supports"]
     }
 
@@ -67,9 +67,9 @@ def test_plain_search_misses_a_side_and_the_wrapped_retriever_shows_it(
     )
     assert example.main([QUESTION]) == 0
     rows = [line.split("│")[1:4] for line in capsys.readouterr().out.splitlines() if "│" in line]
-    against = next(i for i, row in enumerate(rows) if "do not harm" in row[0])
-    harmed = "\n".join(row[1] for row in rows[:against])
-    assert harmed.count("0.95") == 3, "all that plain search finds is on one side"
+    against = next(i for i, row in enumerate(rows) if "would not be" in row[0])
+    better = "\n".join(row[1] for row in rows[:against])
+    assert better.count("0.95") == 3, "all that plain search finds is on one side"
     assert "nothing" in rows[against][1]
     assert "0.95" in rows[against][2]
     assert any("0.95" in row[2] for row in rows[:against]), "the other side is shown too"
