@@ -71,7 +71,9 @@ def build_store() -> InMemoryVectorStore:
     return store
 
 
-def main(question: str = "Would city centres be better without cars?", k: int = 3, **options: Any) -> int:
+def main(
+    question: str = "Would city centres be better without cars?", k: int = 3, **options: Any
+) -> int:
     """Prints what both chains found and answered; ``options`` are for the wrapped retriever."""
     store = build_store()
     before = chain(store.as_retriever(search_kwargs={"k": k})).invoke(question)

@@ -102,8 +102,8 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
         and words[i - 1].lower() not in DETERMINERS
     ]
     # In "Should phone use be limited" the first verb is a noun: the verb that follows it at once is
-    # meant; "be" is no noun, whatever follows it ("Should zoos be shut"), and what follows "stay" may
-    # be an adjective ("Should zoos stay open").
+    # meant; "be" is no noun, whatever follows it ("Should zoos be shut"), and what follows "stay"
+    # may be an adjective ("Should zoos stay open").
     for i in candidates:
         linked = words[i].lower() in _LINKING and words[i + 1 : i + 2]
         if words[i].lower() == "be" or (linked and linked[0].lower() in PREDICATE_OPENERS):

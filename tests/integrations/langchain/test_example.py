@@ -84,9 +84,7 @@ def test_plain_search_misses_a_side_and_the_wrapped_chain_shows_it(
 
 
 def test_another_question(example, capsys):
-    (before, plain), (after, wrapped) = shown(
-        example, capsys, "Are zoos cruel to animals?"
-    )
+    (before, plain), (after, wrapped) = shown(example, capsys, "Are zoos cruel to animals?")
     assert set(before) == {"close"}
     assert set(after) == {"close", "keep"}
     assert plain != wrapped
