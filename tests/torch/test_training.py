@@ -113,10 +113,8 @@ def test_it_learns_and_the_exported_model_knows_it_too(base, tmp_path):
         config(base, epochs=10.0),
         out,
         base_licence="MIT",
-        calibration_words=20,
     )
     assert figures["accuracy"] > 0.95
-    assert "in text of 20 words" in (out / "README.md").read_text()
     assert (
         CrossEncoderJudge(out).threshold
         == json.loads((out / "judge.json").read_text())["threshold"]
@@ -141,7 +139,19 @@ def test_it_learns_and_the_exported_model_knows_it_too(base, tmp_path):
     assert base not in json.dumps(provenance)
     card = (out / "README.md").read_text()
     assert "| pairs.jsonl.gz | 240 | CC0 |" in card
+    assert "| weighted to the shares of retrieved passages |" in card
     assert f"P(support) >= {CrossEncoderJudge(out).threshold} counts" in card
+
+
+def test_the_card_has_the_figures_within_longer_text_where_it_was_calibrated_on_it(base, tmp_path):
+    data, settings = [DataFile(write(tmp_path, pairs()))], config(base, epochs=10.0)
+    train_judge(data, [], settings, tmp_path / "judge")
+    plain = (tmp_path / "judge" / "README.md").read_text()
+    # The run is finished: it is exported again, with other settings.
+    figures = train_judge(data, [], settings, tmp_path / "judge", calibration_words=20)
+    card = (tmp_path / "judge" / "README.md").read_text()
+    assert ("in text of 20 words" in plain, "in text of 20 words" in card) == (False, True)
+    assert figures["auc_support_rest"] > 0.99
 
 
 def test_transformers_and_onnx_agree(base, tmp_path):
