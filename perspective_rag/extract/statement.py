@@ -105,8 +105,8 @@ def _subject_end(words: list[str], auxiliary: str) -> int:
     # meant; "be" is no noun, whatever follows it ("Should zoos be shut"), and what follows "stay"
     # may be an adjective ("Should zoos stay open").
     for i in candidates:
-        linked = words[i].lower() in _LINKING and words[i + 1 : i + 2]
-        if words[i].lower() == "be" or (linked and linked[0].lower() in PREDICATE_OPENERS):
+        verb, following = words[i].lower(), "".join(words[i + 1 : i + 2]).lower()
+        if verb == "be" or (verb in _LINKING and following in PREDICATE_OPENERS):
             return i
         if i + 1 not in candidates:
             return i

@@ -98,9 +98,9 @@ class Stage:
 class Recipe:
     """How a judge is made: base, stages, and the development pairs that decide its settings.
 
-    ``development_rows`` of these are drawn to assess the model during training; temperature and
-    threshold are set on all. ``max_tokens`` and ``max_words`` (window) are those of the judge;
-    ``calibration_words``: see ``export``.
+    ``development_rows`` of these are drawn to assess the model during training; temperature,
+    neutral bias and threshold are set on all. ``max_tokens`` and ``max_words`` (window) are those
+    of the judge; ``calibration_words``: see ``export``.
     """
 
     name: str

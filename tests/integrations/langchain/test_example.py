@@ -40,13 +40,13 @@ def example():
 
 @pytest.fixture
 def truth(example):
-    """A judge that has read the labels of the passages on cars."""
-    sides = {"ban": "support", "allow": "oppose"}
+    """A judge that has read the labels of the passages on cars and zoos."""
+    sides = {"ban": "support", "allow": "oppose", "close": "support", "keep": "oppose"}
     table = {
         (label["passage"], sides[side]): 1.0
         for label in example.read("labels.jsonl")
         for side in label["supports"]
-        if label["question"] == "cars"
+        if label["question"] in ("cars", "zoos")
     }
     return TableJudge(table)
 
@@ -88,3 +88,25 @@ def test_another_question(example, capsys):
     assert set(before) == {"close"}
     assert set(after) == {"close", "keep"}
     assert plain != wrapped
+
+
+@pytest.mark.parametrize(
+    "packaged",
+    [
+        False,
+        pytest.param(
+            True,
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason='the packaged judge takes "closing it would harm the animals" for "zoos harm"',
+            ),
+        ),
+    ],
+    ids=["truth", "packaged judge"],
+)
+def test_a_question_about_harm_shows_both_sides(example, truth, capsys, packaged):
+    (before, _), (after, _) = shown(
+        example, capsys, "Do zoos harm animals?", **({} if packaged else {"judge": truth})
+    )
+    assert before == ["close"] * 3
+    assert sorted(set(after)) == ["close", "keep"]
