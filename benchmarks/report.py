@@ -1,6 +1,6 @@
 """Puts the tables of ``benchmarks/results`` into the README and the docs.
 
-python -m benchmarks.report
+python -m benchmarks report [--check]
 """
 
 from __future__ import annotations
@@ -12,17 +12,37 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
+from benchmarks.answers.report import tables as answers_tables
+from benchmarks.berds.page import sections as berds_sections
+from benchmarks.core.command import run_command
+from benchmarks.core.filling import fill
 from benchmarks.core.results import CHECKOUT, RESULTS
 from benchmarks.coverage.report import summary_table
 from benchmarks.coverage.report import table as coverage_table
+from benchmarks.debates.report import tables as debates_tables
 from benchmarks.downstream.report import sections as downstream_sections
+from benchmarks.judge_pools.report import tables as judge_pools_tables
 from benchmarks.latency.report import tables as latency_tables
 from benchmarks.latency.report import whole_table
+from benchmarks.load.outage import outage_table
+from benchmarks.load.report import SERVED
 from benchmarks.load.report import table as load_table
 from benchmarks.overhead.report import table as overhead_table
 from benchmarks.perspective_detection.report import tables as detection_tables
 from benchmarks.pir.adaptive_report import sections as adaptive_sections
 from benchmarks.pir.report import sections as pir_sections
+from benchmarks.question_forms.__main__ import table as question_forms_table
+from benchmarks.sides.report import (
+    claim_table,
+    labelled_sets_table,
+    labelled_table,
+    long_table,
+    stage_table,
+)
+from benchmarks.sides.report import summary_table as sides_summary_table
+from benchmarks.sides.report import tables as sides_tables
 
 
 def coverage(document: Mapping[str, Any]) -> str:
@@ -58,33 +78,110 @@ def load(document: Mapping[str, Any]) -> str:
     return load_table(document["results"]).markdown()
 
 
+def load_serve(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.load --serve``."""
+    return load_table(document["results"], title=SERVED).markdown()
+
+
+def load_outage(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.load --outage``."""
+    return outage_table(document["results"]).markdown()
+
+
 def overhead(document: Mapping[str, Any]) -> str:
     """The table of ``benchmarks.overhead``."""
     return overhead_table(document["results"]).markdown()
 
 
+def debates(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.debates``."""
+    return "\n".join(table.markdown() for table in debates_tables(document["results"]))
+
+
+def sides(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.sides``."""
+    title = f"{document['data']['name']}, {document['data']['questions']} questions, 95% intervals"
+    return "\n".join(table.markdown() for table in sides_tables(document["results"], title))
+
+
+def sides_summary(document: Mapping[str, Any]) -> str:
+    """What is shown, in three rows."""
+    title = f"{document['data']['name']}, {document['data']['questions']} questions, 95% intervals"
+    return sides_summary_table(document["results"], title).markdown()
+
+
+def sides_stages(document: Mapping[str, Any]) -> str:
+    """Where ``benchmarks.sides --stages`` finds sides lost."""
+    title = f"{document['data']['questions']} questions, k = {document['config']['k']}"
+    return stage_table(document["results"], title).markdown()
+
+
+def sides_lacking(document: Mapping[str, Any]) -> str:
+    """What ``benchmarks.sides --lacking`` finds claimed."""
+    title = f"{document['data']['questions']} questions, k = {document['config']['k']}"
+    return claim_table(document["results"]["over"], title).markdown()
+
+
+def sides_long(document: Mapping[str, Any]) -> str:
+    """What ``benchmarks.sides --long`` finds in long chunks."""
+    found, words = document["results"], document["config"]["words"]
+    title = f"{found['chunks']} passages that take a side, in chunks of about {words} words"
+    return long_table(found, title).markdown()
+
+
+def sides_labelled(document: Mapping[str, Any]) -> str:
+    """The questions that ``benchmarks.sides --labels`` scored."""
+    data, k = document["data"], document["config"]["k"]
+    title = f"{data['questions']} questions over {data['passages']:,} passages, 95% intervals"
+    found = document["results"]
+    tables = (labelled_table(found, title, k), labelled_sets_table(found, "By set", k))
+    return "\n".join(table.markdown() for table in tables)
+
+
+def answers(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.answers``."""
+    return "\n".join(table.markdown() for table in answers_tables(document["results"]))
+
+
+def judge_pools(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.judge_pools``."""
+    return "\n".join(table.markdown() for table in judge_pools_tables(document["results"]))
+
+
+def question_forms(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.question_forms``."""
+    return question_forms_table(document["results"]).markdown()
+
+
 SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
+    "answers": ("answers-debates", answers),
+    "answers-small-model": ("answers-debates-smollm2-135m-instruct", answers),
     "coverage": ("coverage", coverage),
     "coverage-summary": ("coverage", coverage_summary),
     "coverage-ablation": ("coverage_ablation", coverage),
     "coverage-topics": ("coverage_topics", coverage),
+    "debates": ("debates", debates),
+    "judge_pools": ("judge_pools", judge_pools),
+    "judge_pools-before": ("judge_pools-before", judge_pools),
     "latency": ("latency", latency),
     "latency-summary": ("latency", latency_summary),
     "load": ("load", load),
+    "load-outage": ("load_outage", load_outage),
+    "load-serve": ("load_serve", load_serve),
     "overhead": ("overhead", overhead),
     "perspective_detection": ("perspective_detection", perspective_detection),
+    "question_forms": ("question_forms", question_forms),
+    "sides": ("sides", sides),
+    "sides-summary": ("sides", sides_summary),
+    "sides-labelled": ("sides_labelled", sides_labelled),
+    "sides-lacking": ("sides_lacking", sides_lacking),
+    "sides-long": ("sides_long", sides_long),
+    "sides-stages": ("sides_stages", sides_stages),
 }
 """For each section the results it is made of, and how."""
 
-DOCUMENTS = (
-    "README.md",
-    "docs/adaptive.md",
-    "docs/downstream.md",
-    "docs/judge.md",
-    "docs/measured.md",
-    "docs/pir.md",
-)
-"""The files with sections to fill."""
+DOCUMENTS = ("README.md", "docs/**/*.md", "benchmarks/*/*.md")
+"""Where documents with blocks to fill are."""
 
 
 def bodies(results: Path) -> dict[str, str]:
@@ -93,6 +190,7 @@ def bodies(results: Path) -> dict[str, str]:
         **pir_sections(results),
         **adaptive_sections(results),
         **downstream_sections(results),
+        **berds_sections(results),
     }
     for name, (source, section) in SECTIONS.items():
         path = results / f"{source}.json"
@@ -103,29 +201,19 @@ def bodies(results: Path) -> dict[str, str]:
     return found
 
 
-def filled(text: str, results: Path) -> str:
-    """The text with every ``<!-- results:NAME -->`` section made anew from the results."""
-    for name, body in bodies(results).items():
-        opening, closing = f"<!-- results:{name} -->\n", f"<!-- /results:{name} -->"
-        before, found, rest = text.partition(opening)
-        if found:
-            text = before + opening + body + rest[rest.index(closing) :]
-    return text
+def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
+    """Rewrites the documents, or with ``--check`` says by exit status 1 that one is out of date."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks report", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 if outdated")
+    return run_command(arguments, parser, _run, console)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrites the documents, or with ``--check`` says by exit code 1 that one is out of date."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args(arguments)
-    changed = 0
-    for name in DOCUMENTS:
-        path = CHECKOUT / name
-        old = path.read_text(encoding="utf-8")
-        new = filled(old, RESULTS)
-        changed += new != old
-        if new != old and not options.check:
-            path.write_text(new, encoding="utf-8")
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
+    paths = sorted({path for pattern in DOCUMENTS for path in CHECKOUT.glob(pattern)})
+    changed = fill(paths, bodies(RESULTS), check=options.check)
+    for path in changed:
+        said = "out of date" if options.check else "written"
+        console.print(f"{path.relative_to(CHECKOUT)}: {said}", highlight=False)
     return int(bool(changed)) if options.check else 0
 
 

@@ -7,6 +7,7 @@ curl 'localhost:8000/ask?question=Should+zoos+be+closed%3F'
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,8 +19,10 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
 from examples.wrap_langchain import build_store, chain
-from langchain_perspective_rag import PerspectiveRetriever
-from perspective_rag import ConfigError, Gate, RetrievalError
+from langchain_perspective_rag import PerspectiveRetriever, report_in
+from perspective_rag import ConfigError, Limiter, RetrievalError
+
+_log = logging.getLogger(__name__)
 
 Question = Annotated[str, Query(min_length=3, max_length=500)]
 
@@ -45,7 +48,7 @@ class Reply(BaseModel):
 def build(**options: Any) -> Runnable[str, dict[str, Any]]:
     """The chain of ``wrap_langchain.py``; ``options`` are for the wrapped retriever."""
     # All requests together make at most eight calls of each kind; the others wait their turn.
-    return chain(PerspectiveRetriever.wrap(build_store(), k=5, gate=Gate(8), **options))
+    return chain(PerspectiveRetriever.wrap(build_store(), k=5, limiter=Limiter(8), **options))
 
 
 def create_app(**options: Any) -> FastAPI:
@@ -83,7 +86,11 @@ def create_app(**options: Any) -> FastAPI:
 
 
 def _http_error(error: Exception) -> HTTPException:
-    return HTTPException(422 if isinstance(error, ConfigError) else 503, str(error))
+    """What failed, for the caller; why, in the store's words, for the log alone."""
+    if isinstance(error, ConfigError):
+        return HTTPException(422, str(error))
+    _log.error("a question was not answered: %s", error)
+    return HTTPException(503, "the search failed; try again later")
 
 
 def _reply(found: dict[str, Any]) -> Reply:
@@ -101,7 +108,7 @@ def _source(document: Document) -> Source:
         title=metadata["title"],
         text=document.page_content,
         score=metadata["relevance_score"],
-        supports=metadata["perspective_rag"]["supports"],
+        supports=report_in(metadata)["supports"],
     )
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableParallel, RunnablePassthrough
@@ -22,24 +21,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from langchain_perspective_rag import PerspectiveRetriever
-from perspective_rag import OnnxMiniLM
+from langchain_perspective_rag import PackagedEmbeddings, PerspectiveRetriever
 
 DEBATES = Path(__file__).parent / "debates"
 PROMPT = ChatPromptTemplate.from_template("Question: {question}\nAnswer from these:\n{passages}")
-
-
-class LocalEmbeddings(Embeddings):
-    """The library's offline embedder, where you have your own embeddings."""
-
-    def __init__(self) -> None:
-        self.model = OnnxMiniLM()
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(value) for value in row] for row in self.model.embed_passages(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
 
 
 def list_passages(found: dict[str, Any]) -> str:
@@ -65,7 +50,7 @@ def read(name: str) -> list[dict[str, Any]]:
 
 def build_store() -> InMemoryVectorStore:
     """The sample debates in LangChain's own in-memory store."""
-    store = InMemoryVectorStore(LocalEmbeddings())
+    store = InMemoryVectorStore(PackagedEmbeddings())
     passages = read("passages.jsonl")
     store.add_documents([Document(p["text"], id=p["id"], metadata=p) for p in passages])
     return store

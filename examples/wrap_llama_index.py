@@ -12,36 +12,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llama_index.core import VectorStoreIndex
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import TextNode
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from llama_index.retrievers.perspective_rag import PerspectivePostprocessor, PerspectiveRetriever
-from perspective_rag import OnnxMiniLM, Perspective, RetrievalResult
+from llama_index.retrievers.perspective_rag import (
+    PackagedEmbeddings,
+    PerspectivePostprocessor,
+    PerspectiveRetriever,
+)
+from perspective_rag import Perspective, RetrievalResult
 
 PASSAGES = Path(__file__).parent / "debates" / "passages.jsonl"
 K = 3
-
-
-class LocalEmbedding(BaseEmbedding):
-    """The library's offline embedder, as LlamaIndex has its embeddings."""
-
-    _model: OnnxMiniLM = PrivateAttr(default_factory=OnnxMiniLM)
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return [[float(value) for value in row] for row in self._model.embed_passages(texts)]
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._get_text_embeddings([text])[0]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
 
 
 def build_index() -> VectorStoreIndex:
@@ -57,7 +41,7 @@ def build_index() -> VectorStoreIndex:
         )
         for row in rows
     ]
-    return VectorStoreIndex(nodes, embed_model=LocalEmbedding())
+    return VectorStoreIndex(nodes, embed_model=PackagedEmbeddings())
 
 
 def found(result: RetrievalResult, perspective: Perspective) -> str:

@@ -1,7 +1,9 @@
 """Retrieval that shows every side of a question.
 
-The names below are the public ones; each is imported when it is first used, so that ``import
-perspective_rag`` needs numpy alone.
+What ``__all__`` names is public: here, in ``perspective_rag.extend`` (to write components) and in
+``perspective_rag.testing`` (to test them). Every other module and name is private and may change in
+any release. Each name is imported when it is first used, so that ``import perspective_rag`` needs
+numpy alone.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from perspective_rag.backends.llm_cache import CachedLLM as CachedLLM
     from perspective_rag.backends.numpy_index import NumpyStore as NumpyStore
     from perspective_rag.backends.onnx_minilm import OnnxMiniLM as OnnxMiniLM
+    from perspective_rag.backends.open_telemetry import OpenTelemetry as OpenTelemetry
     from perspective_rag.backends.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
     )
@@ -31,11 +34,9 @@ if TYPE_CHECKING:
     )
     from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.corpus import Corpus as Corpus
-    from perspective_rag.dedup import passage_key as passage_key
     from perspective_rag.errors import CapabilityError as CapabilityError
     from perspective_rag.errors import ConfigError as ConfigError
     from perspective_rag.errors import CorpusError as CorpusError
-    from perspective_rag.errors import CoverageError as CoverageError
     from perspective_rag.errors import JudgeError as JudgeError
     from perspective_rag.errors import LLMError as LLMError
     from perspective_rag.errors import LLMReplyError as LLMReplyError
@@ -45,26 +46,37 @@ if TYPE_CHECKING:
     from perspective_rag.expand.llm import LLMExpander as LLMExpander
     from perspective_rag.expand.statements import NoExpansion as NoExpansion
     from perspective_rag.expand.statements import StatementExpander as StatementExpander
+    from perspective_rag.extract.callable import CallableExtractor as CallableExtractor
     from perspective_rag.extract.llm import LLMExtractor as LLMExtractor
     from perspective_rag.extract.rules import GivenPerspectives as GivenPerspectives
     from perspective_rag.extract.rules import RuleExtractor as RuleExtractor
-    from perspective_rag.flow import arun as arun
-    from perspective_rag.flow import run as run
-    from perspective_rag.gate import Gate as Gate
+    from perspective_rag.factories.contexts import ContextReader as ContextReader
+    from perspective_rag.factories.contexts import Score as Score
+    from perspective_rag.factories.contexts import coverage_score as coverage_score
+    from perspective_rag.factories.contexts import listed_score as listed_score
+    from perspective_rag.factories.judges import load_judge as load_judge
+    from perspective_rag.factories.local import local_pipeline as local_pipeline
+    from perspective_rag.flow.drivers import arun as arun
+    from perspective_rag.flow.drivers import run as run
+    from perspective_rag.flow.limiter import Limiter as Limiter
+    from perspective_rag.guard.require import CoverageError as CoverageError
+    from perspective_rag.identity import passage_key as passage_key
     from perspective_rag.judge.cache import CachedJudge as CachedJudge
+    from perspective_rag.judge.callable import CallableJudge as CallableJudge
     from perspective_rag.judge.cascade import CascadeJudge as CascadeJudge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
     from perspective_rag.judge.many import judge_many as judge_many
-    from perspective_rag.loading import load_judge as load_judge
-    from perspective_rag.local import local_pipeline as local_pipeline
+    from perspective_rag.listing import Calibration as Calibration
+    from perspective_rag.listing import ListingRule as ListingRule
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
-    from perspective_rag.types import Answer as Answer
+    from perspective_rag.results import Answer as Answer
+    from perspective_rag.results import Claim as Claim
+    from perspective_rag.results import Coverage as Coverage
+    from perspective_rag.results import RetrievalResult as RetrievalResult
     from perspective_rag.types import Candidate as Candidate
-    from perspective_rag.types import Claim as Claim
     from perspective_rag.types import Completion as Completion
-    from perspective_rag.types import Coverage as Coverage
     from perspective_rag.types import Degradation as Degradation
     from perspective_rag.types import Extraction as Extraction
     from perspective_rag.types import Hit as Hit
@@ -72,7 +84,6 @@ if TYPE_CHECKING:
     from perspective_rag.types import Perspective as Perspective
     from perspective_rag.types import Prompt as Prompt
     from perspective_rag.types import Query as Query
-    from perspective_rag.types import RetrievalResult as RetrievalResult
     from perspective_rag.types import Trace as Trace
 
 __version__ = "0.1.0"
@@ -86,16 +97,16 @@ _HOMES = {
     "backends.llm_cache": ["CachedLLM"],
     "backends.numpy_index": ["NumpyStore"],
     "backends.onnx_minilm": ["OnnxMiniLM"],
+    "backends.open_telemetry": ["OpenTelemetry"],
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
     "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "corpus": ["CachedEmbedder", "Corpus"],
-    "dedup": ["passage_key"],
+    "identity": ["passage_key"],
     "errors": [
         "CapabilityError",
         "ConfigError",
         "CorpusError",
-        "CoverageError",
         "JudgeError",
         "LLMError",
         "LLMReplyError",
@@ -105,25 +116,28 @@ _HOMES = {
     ],
     "expand.llm": ["LLMExpander"],
     "expand.statements": ["NoExpansion", "StatementExpander"],
+    "extract.callable": ["CallableExtractor"],
     "extract.llm": ["LLMExtractor"],
     "extract.rules": ["GivenPerspectives", "RuleExtractor"],
-    "flow": ["arun", "run"],
-    "gate": ["Gate"],
+    "flow.drivers": ["arun", "run"],
+    "flow.limiter": ["Limiter"],
+    "guard.require": ["CoverageError"],
     "judge.cache": ["CachedJudge"],
+    "judge.callable": ["CallableJudge"],
     "judge.cascade": ["CascadeJudge"],
     "judge.cross_encoder": ["CrossEncoderJudge"],
     "judge.llm": ["LLMJudge"],
     "judge.many": ["judge_many"],
-    "loading": ["load_judge"],
-    "local": ["local_pipeline"],
+    "factories.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
+    "factories.judges": ["load_judge"],
+    "factories.local": ["local_pipeline"],
     "options": ["PipelineOptions"],
     "pipeline": ["PerspectivePipeline"],
+    "listing": ["Calibration", "ListingRule"],
+    "results": ["Answer", "Claim", "Coverage", "RetrievalResult"],
     "types": [
-        "Answer",
         "Candidate",
-        "Claim",
         "Completion",
-        "Coverage",
         "Degradation",
         "Extraction",
         "Hit",
@@ -131,7 +145,6 @@ _HOMES = {
         "Perspective",
         "Prompt",
         "Query",
-        "RetrievalResult",
         "Trace",
     ],
 }

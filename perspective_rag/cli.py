@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
-from perspective_rag.commands import ask, audit, dataset, index
+from perspective_rag import __version__
+from perspective_rag.commands import (
+    ask,
+    audit,
+    calibrate,
+    chat,
+    dataset,
+    example,
+    index,
+    mcp,
+    serve,
+)
 from perspective_rag.errors import PerspectiveRAGError
-from perspective_rag.judge.training.cli import add_commands
+from perspective_rag.redaction import redacted
+from perspective_rag.text import printable
+from perspective_rag.training.cli import add_commands
 
 FAILED = 2
 INTERRUPTED = 130
@@ -21,23 +36,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
+    # The commands show degradations themselves; without a handler Python would print them too.
+    logging.getLogger("perspective_rag").addHandler(logging.NullHandler())
     try:
         return options.run(options) or 0
     except (PerspectiveRAGError, OSError) as error:  # OSError: a file that cannot be written
-        sys.stderr.write(f"perspective-rag: {error}\n")
+        sys.stderr.write(f"perspective-rag: {printable(redacted(str(error)))}\n")
         return FAILED
     except Exception:  # of a factory or model of the user's: Python's own status is that of a limit
-        traceback.print_exc()
+        sys.stderr.write(printable(redacted(traceback.format_exc())))
         return FAILED
     except KeyboardInterrupt:
         sys.stderr.write("perspective-rag: interrupted; what is on disk is kept\n")
         return INTERRUPTED
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages, which repeat the arguments, cannot steer the terminal."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(printable(message) if message else message, file)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="perspective-rag", description=__doc__)
+    parser = _Parser(prog="perspective-rag", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (ask, index, audit, dataset):
+    for command in (ask, chat, serve, mcp, index, audit, calibrate, dataset, example):
         command.add_command(commands)
     judge = commands.add_parser("judge", help="train and evaluate judges").add_subparsers(
         required=True

@@ -1,4 +1,4 @@
-"""Every error the library raises.
+"""The errors of the library.
 
 ::
 
@@ -11,17 +11,14 @@
     │   └── LLMReplyError                an unusable reply; carries it and the prompt's name
     ├── JudgeError                       strict mode only; otherwise a recorded degradation
     ├── CorpusError                      an unusable corpus or index; names the file
-    └── CoverageError                    policy "require": a perspective stayed uncovered
+    └── CoverageError                    policy "require": a perspective stayed uncovered; it
+                                         carries the result, and so stands in ``guard.require``
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from perspective_rag.types import RetrievalResult
 
 
 class PerspectiveRAGError(Exception):
@@ -74,16 +71,20 @@ class CorpusError(PerspectiveRAGError):
     """A corpus or a stored index cannot be used."""
 
 
-class CoverageError(PerspectiveRAGError):
-    """A perspective stayed uncovered under the policy "require"; ``result`` is what was found."""
-
-    def __init__(self, message: str, *, result: RetrievalResult) -> None:
-        super().__init__(message)
-        self.result = result
+_CUT_OFF = (
+    "relevance_floor says from which cosine a passage is about the question, and "
+    "drop_unrelated=True leaves out what is not"
+)
+_ELSEWHERE = dict.fromkeys(("score_threshold", "similarity_cutoff", "min_score"), _CUT_OFF)
+"""What other libraries call an option that has no counterpart of a similar name here."""
 
 
 def unknown_name(name: str, known: Iterable[str], kind: str) -> ConfigError:
-    """The error for a name that does not exist, with the nearest one that does."""
+    """The error for a name that does not exist, with what does the same here, or else the nearest
+    one that does exist.
+    """
+    if name in _ELSEWHERE:
+        return ConfigError(f"unknown {kind} {name!r}; {_ELSEWHERE[name]}")
     options = sorted(known)
     near = get_close_matches(name, options, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(options)}"

@@ -1,28 +1,93 @@
-"""The knobs of the pipeline: one meaning each, validated once, serialisable."""
+"""The options of the pipeline: one meaning each, validated once, serialisable."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from perspective_rag.checks import between, count, is_number
 from perspective_rag.errors import ConfigError, unknown_name
+from perspective_rag.listing import Calibration
+from perspective_rag.protocols import Projection
+from perspective_rag.validation import between, count, is_number
 
-PROJECTIONS = tuple(
-    "none pap pap+ add add+ concat concat+ cast cast+ dual-sum tri-sum adaptive".split()
-)
-COVERAGE_POLICIES = ("annotate", "require", "off")
-FUSIONS = ("rrf", "round-robin")
-RERANKS = ("none", "stance")
+if TYPE_CHECKING:  # typing has it from Python 3.11 on; nothing needs it while running
+    from typing_extensions import Unpack
+
+ProjectionName = Literal[
+    "none",
+    "pap",
+    "pap+",
+    "add",
+    "add+",
+    "concat",
+    "concat+",
+    "cast",
+    "cast+",
+    "dual-sum",
+    "tri-sum",
+    "adaptive",
+]
+CoveragePolicy = Literal["annotate", "require", "off"]
+FusionName = Literal["rrf", "round-robin"]
+RerankName = Literal["none", "stance"]
+
+PROJECTIONS: tuple[str, ...] = get_args(ProjectionName)
+COVERAGE_POLICIES: tuple[str, ...] = get_args(CoveragePolicy)
+FUSIONS: tuple[str, ...] = get_args(FusionName)
+RERANKS: tuple[str, ...] = get_args(RerankName)
 
 # Names other libraries use for the same knob, in the same direction.
 ALIASES = {
-    "lambda_mult": "relevance_weight",
-    "mmr_threshold": "relevance_weight",
+    "lambda_mult": "mmr_lambda",
+    "relevance_weight": "mmr_lambda",
+    "mmr_threshold": "mmr_lambda",
     "similarity_top_k": "k",
     "top_k": "k",
 }
+
+
+class ChoiceOptions(TypedDict, total=False):
+    """The options of ``PipelineOptions`` that matter where nothing is searched: they judge and
+    choose among given passages. For editors and type checkers.
+    """
+
+    k: int
+    mmr_lambda: float
+    rerank: RerankName
+    discover: int
+    judge_k: int
+    coverage: CoveragePolicy
+    coverage_weight: float
+    min_support: float | None
+    relevance_floor: float | None
+    calibration: Calibration | Mapping[str, Any] | str | Path | None
+    drop_unrelated: bool
+    max_per_source: int | None
+    timeout: float | None
+    max_concurrency: int
+    strict: bool
+    # Names that other libraries use for k and mmr_lambda: see ALIASES.
+    top_k: int
+    similarity_top_k: int
+    lambda_mult: float
+    mmr_threshold: float
+    relevance_weight: float
+
+
+class Options(ChoiceOptions, total=False):
+    """Every option of ``PipelineOptions``, as keyword arguments: ``**options: Unpack[Options]``.
+
+    For editors and type checkers; what the options mean stands at ``PipelineOptions``.
+    """
+
+    fetch_k: int
+    projection: ProjectionName | Projection
+    fusion: FusionName
+    max_queries: int
+    guard_searches: int
+    guard_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,42 +96,57 @@ class PipelineOptions:
 
     - ``k``: passages returned, at least 1.
     - ``fetch_k``: passages fetched for each query (at least ``k``). More: better coverage, slower.
-    - ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more diversity (MMR's lambda).
-    - ``projection``: how a query is turned towards its perspective: a row of ``projection``, or
-      "adaptive", chosen for each query from what it finds; see ``adaptive``.
+    - ``mmr_lambda`` in [0, 1]: 1.0 = relevance alone, lower = more diversity (MMR's lambda).
+    - ``projection``: how a query's vector is changed by its perspective: "none", a row of
+      ``project.table`` such as "pap", "adaptive" (chosen for each query from what it finds), or a
+      ``Projection`` of your own.
     - ``rerank``: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
-      question asks for (see ``rerank``); "none" leaves that to the choice of k.
+      question asks for (see ``rank.stance``); "none" leaves that to the choice of k.
     - ``fusion``: how the rankings of several queries are merged, "rrf" or "round-robin".
-    - ``discover``: where the wording of a question names no perspectives, so many statements at
-      most are taken from the passages themselves (see ``discover``); 0 = none. Costs a search and
-      some judging.
-    - ``max_queries``: queries searched at most, the question itself included.
-    - ``judge_k``: candidates judged at most. More: better coverage, slower.
+    - ``discover``: where the wording of a question names no perspectives, at most this many
+      statements are taken from the passages themselves (see ``extract.discover``); 0 = none. Costs
+      a search and some judging.
+    - ``max_queries``: maximum number of queries, the question itself and the guard's included.
+    - ``judge_k``: maximum number of candidates judged; 0 = nothing is judged. More: better
+      coverage, slower.
     - ``coverage``: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off"
       neither judges nor guards.
     - ``coverage_weight`` in [0, 1]: how much judged support counts against relevance when k are
-      chosen. 0.0 = relevance alone; the guard still swaps in what is missing.
-    - ``min_support`` in [0, 1]: probability from which a passage counts as supporting; None = the
-      judge's own threshold.
-    - ``guard_searches``: further searches for uncovered perspectives at most; 0 = none.
+      chosen. 0.0 = relevance alone; the guard still repairs what is missing.
+    - ``min_support`` in [0, 1]: probability from which a passage is listed as support; None = what
+      the judge says of itself. Higher: fewer passages are listed, and more of them support.
+    - ``relevance_floor`` in [-1, 1]: cosine to the question below which a passage is not about it:
+      it is neither judged nor listed. None = what the embedder says of itself; -1 = no floor.
+    - ``calibration``: what ``perspective-rag calibrate`` found for your encoder and corpus: its
+      file, or a ``Calibration``. ``min_support`` and ``relevance_floor`` go before it. None = what
+      judge and embedder say of themselves.
+    - ``drop_unrelated``: return fewer than ``k`` passages rather than one that is not about the
+      question.
+    - ``max_per_source``: maximum number of passages of one source (``metadata["source"]``, else
+      "url", else the title); the next best take the other places. None = no limit.
+    - ``guard_searches``: maximum number of further searches for uncovered perspectives; 0 = none.
     - ``guard_seconds``: the guard starts no further search this many seconds into the request.
     - ``timeout``: seconds for one call to a model or store, from when it begins; None = no limit.
-    - ``max_concurrency``: calls of one request at a time; ``Gate`` limits all requests together.
-    - ``strict``: what would degrade raises instead.
+    - ``max_concurrency``: calls of one request at a time; ``Limiter`` limits all requests together.
+    - ``strict``: raise instead of degrading.
     """
 
     k: int = 5
     fetch_k: int = 50
-    relevance_weight: float = 1.0
-    projection: str = "none"
-    rerank: str = "none"
-    fusion: str = "rrf"
+    mmr_lambda: float = 1.0
+    projection: ProjectionName | Projection = "none"
+    rerank: RerankName = "none"
+    fusion: FusionName = "rrf"
     discover: int = 0
     max_queries: int = 12
     judge_k: int = 25
-    coverage: str = "annotate"
+    coverage: CoveragePolicy = "annotate"
     coverage_weight: float = 0.8
     min_support: float | None = None
+    relevance_floor: float | None = None
+    calibration: Calibration | Mapping[str, Any] | str | Path | None = None
+    drop_unrelated: bool = False
+    max_per_source: int | None = None
     guard_searches: int = 2
     guard_seconds: float = 10.0
     timeout: float | None = 60.0
@@ -78,29 +158,56 @@ class PipelineOptions:
             count(name, getattr(self, name))
         for name in ("discover", "judge_k", "guard_searches"):
             count(name, getattr(self, name), least=0)
-        between("relevance_weight", self.relevance_weight)
+        if self.max_per_source is not None:
+            count("max_per_source", self.max_per_source)
+        between("mmr_lambda", self.mmr_lambda)
         between("coverage_weight", self.coverage_weight)
         between("guard_seconds", self.guard_seconds, high=float("inf"))
         if self.min_support is not None:
             between("min_support", self.min_support)
         if self.timeout is not None and not (is_number(self.timeout) and self.timeout > 0):
             raise ConfigError(f"timeout must be seconds above 0 or None, got {self.timeout!r}")
-        _one_of("projection", self.projection, PROJECTIONS)
+        if isinstance(self.projection, str):
+            _one_of("projection", self.projection, PROJECTIONS)
+        elif isinstance(self.projection, type) or not isinstance(self.projection, Projection):
+            raise ConfigError(f"projection must be a name or a Projection, got {self.projection!r}")
         _one_of("rerank", self.rerank, RERANKS)
         _one_of("fusion", self.fusion, FUSIONS)
         _one_of("coverage", self.coverage, COVERAGE_POLICIES)
-        if not isinstance(self.strict, bool):
-            raise ConfigError(f"strict must be True or False, got {self.strict!r}")
+        if self.relevance_floor is not None:
+            between("relevance_floor", self.relevance_floor, low=-1.0)
+        if self.calibration is not None:
+            object.__setattr__(self, "calibration", Calibration.of(self.calibration))
+        for name in ("strict", "drop_unrelated"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
 
-    def override(self, **changes: Any) -> PipelineOptions:
+    def __repr__(self) -> str:
+        """The options that are not the default."""
+        default = PipelineOptions()
+        given = {name: getattr(self, name) for name in OPTION_NAMES}
+        changed = [f"{n}={v!r}" for n, v in given.items() if v != getattr(default, n)]
+        return f"PipelineOptions({', '.join(changed)})"
+
+    @property
+    def calibrated(self) -> Calibration | None:
+        """The calibration, read from its file."""
+        return None if self.calibration is None else Calibration.of(self.calibration)
+
+    def override(self, **changes: Unpack[Options]) -> PipelineOptions:
         """A copy with some options changed; aliases are understood, unknown names raise with a
         suggestion.
         """
         return replace(self, **resolve_aliases(changes)) if changes else self
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON-ready values."""
-        return asdict(self)
+        """The options as JSON-ready values; a projection of your own stands there by its name."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if not isinstance(self.projection, str):
+            values["projection"] = self.projection.name
+        if (calibration := self.calibrated) is not None:
+            values["calibration"] = calibration.to_dict()
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineOptions:

@@ -1,14 +1,20 @@
-"""What a component must offer. Anything of the right shape fits; nothing has to be inherited."""
+"""What a component must offer. Anything of the right shape fits; nothing has to be inherited.
+
+Methods of extractors, expanders, judges and answerers may be flows (generators of steps) or plain
+functions that return the value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from perspective_rag.errors import LLMError
-from perspective_rag.flow import Flow
+from perspective_rag.flow.steps import Flow
+from perspective_rag.listing import ListingRule
+from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.types import (
-    Answer,
     Completion,
     Extraction,
     Hit,
@@ -17,7 +23,6 @@ from perspective_rag.types import (
     Perspective,
     Prompt,
     Query,
-    RetrievalResult,
     Vector,
 )
 
@@ -38,8 +43,10 @@ class Store(Protocol):
     ``takes_vector`` says whether ``vector`` is used (shape (d,)); when False the store searches by
     ``text`` alone and ``vector`` is None. Hits come best first; their scores are higher-is-better,
     or None. A store that computes in Python and never waits may have ``in_turn = True``: the
-    searches of a request are then made one after the other, as threads that compute in Python take
-    turns anyway, and lose time by it.
+    searches of a request are then made one after the other, because the GIL makes threads slower
+    here. A store that must be used in the thread that made it may have ``thread_bound = True``: its
+    searches are made in the caller's thread, one after the other; the time-out cannot cut them, and
+    an event loop waits while they run.
     """
 
     takes_vector: bool
@@ -89,7 +96,7 @@ class CompletesMany(Protocol):
 class Extractor(Protocol):
     """Finds the perspectives of a question."""
 
-    def extract(self, question: str) -> Flow[Extraction]: ...
+    def extract(self, question: str) -> Flow[Extraction] | Extraction: ...
 
 
 @runtime_checkable
@@ -98,7 +105,58 @@ class Expander(Protocol):
     duplicates.
     """
 
-    def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]: ...
+    def expand(
+        self, question: str, perspectives: Sequence[Perspective]
+    ) -> Flow[list[Query]] | Sequence[Query]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projected:
+    """A query's vector, shape (d,), as its perspective changes it.
+
+    ``problem`` is the reason for falling back to the plain query, otherwise None. ``reranks``: the
+    hits of the search are put in the exact order by ``Projection.rerank``, which is handed
+    ``state`` back; ``fetch_k`` is how many hits that needs at least.
+    """
+
+    vector: Vector
+    problem: str | None = None
+    reranks: bool = False
+    fetch_k: int = 0
+    state: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reranked:
+    """The exact scores of a search's hits, shape (n,), higher is better; None keeps their order.
+
+    ``decision`` is what was chosen and why, for the trace.
+    """
+
+    scores: Vector | None
+    decision: Mapping[str, Any] | None = None
+
+
+@runtime_checkable
+class Projection(Protocol):
+    """Changes the vector of a query by the perspective it was written for.
+
+    ``texts`` are the texts whose vectors it needs; they are embedded in the batch of the queries.
+    ``query_vector`` gives the vector to search with, from the vectors of these texts and of the
+    query. ``rerank`` scores what the search found, rows (n, d); it is called only where
+    ``Projected.reranks`` is true. Pure: no calls, no state.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def texts(self, query: Query, extraction: Extraction) -> Sequence[str]: ...
+
+    def query_vector(
+        self, query: Query, extraction: Extraction, vectors: Mapping[str, Vector]
+    ) -> Projected: ...
+
+    def rerank(self, projected: Projected, rows: Matrix) -> Reranked: ...
 
 
 @runtime_checkable
@@ -106,8 +164,9 @@ class Judge(Protocol):
     """Decides how likely a passage supports a perspective.
 
     ``judge`` gives shape (n_passages, n_perspectives): P(support) in [0, 1], NaN where it could not
-    judge. ``threshold`` is the probability from which a passage counts as supporting, set on
-    development data.
+    judge. ``threshold`` is the probability from which a passage leans to support, set on
+    development data. A judge may have a ``listing``, a ``ListingRule`` that says from when support
+    is shown as such; without one ``threshold`` says both.
     """
 
     @property
@@ -118,11 +177,55 @@ class Judge(Protocol):
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]: ...
+    ) -> Flow[Matrix] | Matrix: ...
+
+
+@runtime_checkable
+class JudgesSides(Protocol):
+    """A judge that reads a passage beside two statements that contradict each other.
+
+    ``judge_sides`` gives shape (n_passages, 2): P(the passage supports the first, the second side),
+    NaN where it could not judge. ``relevance`` (n_passages,) is the cosine of passage and question
+    on the scale of the packaged encoder, NaN where it is not known. ``sides_listing`` says from
+    when support read so is shown.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def sides_listing(self) -> ListingRule | None: ...
+
+    def judge_sides(
+        self,
+        sides: tuple[Perspective, Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+    ) -> Flow[Matrix] | Matrix: ...
 
 
 @runtime_checkable
 class Answerer(Protocol):
     """Puts a result into sentences that cite its passages."""
 
-    def answer(self, result: RetrievalResult) -> Flow[Answer]: ...
+    def answer(self, result: RetrievalResult) -> Flow[Answer] | Answer: ...
+
+
+@runtime_checkable
+class TellsClaims(Protocol):
+    """An answerer that tells of each claim as soon as it has it.
+
+    ``answer_telling`` is ``answer`` and calls ``tell`` with claims between its steps; the answer
+    may hold further ones.
+    """
+
+    def answer_telling(
+        self, result: RetrievalResult, tell: Callable[[Claim], None]
+    ) -> Flow[Answer]: ...
+
+
+@runtime_checkable
+class StreamsText(Protocol):
+    """A language model that gives its reply piece by piece."""
+
+    def stream(self, prompt: Prompt) -> Iterator[str]: ...

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
-
-Vector = NDArray[np.floating[Any]]  # (d,)
-Matrix = NDArray[np.floating[Any]]  # (n, d), or support: (n_passages, n_perspectives)
+from perspective_rag.redaction import redacted, scrubbed
+from perspective_rag.text import valid
+from perspective_rag.validation import is_number, valid_fields
+from perspective_rag.values import as_text, json_ready
 
 Stance = Literal["support", "oppose"]
 
+Kind = Literal[
+    "sides", "alternatives", "open", "factual", "personal", "request", "chat", "not-english"
+]
+"""What a question was understood to be.
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of text that can be retrieved.
-
-    ``source`` is the caller's own object (a LangChain document, a LlamaIndex node, a database row);
-    it is never read and is handed back untouched.
-    """
-
-    id: str
-    text: str
-    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    source: Any = field(default=None, repr=False, compare=False)
-
-    @property
-    def title(self) -> str:
-        """The title in the metadata, or an empty string."""
-        return str(self.metadata.get("title") or "")
+"sides": one claim or several, each with a side for and one against (or the one side asked for);
+"alternatives": named answers, of three or more several may hold; "open": people answer it
+differently but its wording names no answers. The others invite no perspectives: "factual" has one
+answer to look up, "personal" is the asker's own affair, "request" a task, a sum or code, "chat"
+small talk, and "not-english" cannot be read by rule.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,11 @@ class Perspective:
     share: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.weight < math.inf and 0.0 <= self.share <= 1.0):
+        valid_fields(self, "id", "text", "claim")
+        if not isinstance(self.id, str) or not isinstance(self.text, str):
+            raise ConfigError(f"id and text of a perspective must be strings; got {self!r:.200}")
+        numbers = is_number(self.weight) and is_number(self.share)
+        if not (numbers and 0.0 < self.weight < math.inf and 0.0 <= self.share <= 1.0):
             raise ConfigError(f"weight must be above 0 and share in [0, 1]; got {self!r}")
 
 
@@ -64,13 +62,80 @@ class Extraction:
     """What a question was understood to be.
 
     ``root`` is the question without the perspective it carries ("find a claim that opposes: X" has
-    root X), ``instruction`` what was split off. ``settled``: it invites no perspectives.
+    root X), ``instruction`` what was split off. ``kind`` is the sort of question, ``reading``
+    tells a person how it was understood ("I understood: ..."; empty where no rule read it).
+    ``exclusive``: the two sides of a claim contradict each other, so that no passage can support
+    both; aspects and named answers need not.
     """
 
     root: str
     perspectives: tuple[Perspective, ...] = ()
     instruction: str | None = None
-    settled: bool = False
+    kind: Kind = "open"
+    reading: str = ""
+    exclusive: bool = False
+
+    def __post_init__(self) -> None:
+        valid_fields(self, "root", "instruction", "reading")
+        given = self.perspectives
+        if not isinstance(self.root, str):
+            raise ConfigError(f"the root of an Extraction must be a string; got {self.root!r:.200}")
+        if self.kind not in get_args(Kind):
+            raise ConfigError(f"kind must be one of {get_args(Kind)}; got {self.kind!r:.80}")
+        sound = isinstance(given, (list, tuple)) and all(isinstance(p, Perspective) for p in given)
+        if not sound or len({p.id for p in given}) < len(given):
+            raise ConfigError(
+                f"an Extraction takes Perspectives with different ids; got {given!r:.200}"
+            )
+        object.__setattr__(self, "perspectives", tuple(given))
+
+    @property
+    def invites_perspectives(self) -> bool:
+        """False for a question that is searched as it is, and judged for no side."""
+        return self.kind in ("sides", "alternatives", "open")
+
+
+Vector = NDArray[np.floating[Any]]  # (d,)
+Matrix = NDArray[np.floating[Any]]  # (n, d), or support: (n_passages, n_perspectives)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text that can be retrieved.
+
+    ``source`` is the caller's own object (a LangChain document, a LlamaIndex node, a database row);
+    it is never read and is handed back untouched. Halves of surrogate pairs in id and text become
+    U+FFFD: models and files cannot take them.
+    """
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    source: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        valid_fields(self, "id", "text")
+
+    @property
+    def title(self) -> str:
+        """The title in the metadata, or an empty string."""
+        given = self.metadata.get("title")
+        try:
+            if not given:
+                return ""
+        except Exception:  # as of an array: its own code has no answer
+            return valid(as_text(given))
+        return valid(as_text(given))
+
+    @property
+    def titled(self) -> str:
+        """The title and the text, as an encoder reads them: a title often says what the text is
+        about. The text alone where it has no title or begins with it.
+        """
+        title = self.title.strip()
+        if not title or self.text.lstrip().startswith(title):
+            return self.text
+        return f"{title}{'' if title[-1] in '.?!' else '.'} {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +145,13 @@ class Query:
     text: str
     perspective: str | None = None
 
+    def __post_init__(self) -> None:
+        valid_fields(self, "text")
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a store returned: a passage, its score (higher is better; None: only the order is
-    known), its vector.
-    """
+    """A passage that a store found; ``score`` is higher-is-better, None where there is none."""
 
     passage: Passage
     score: float | None = None
@@ -111,76 +177,36 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """The candidate as JSON-ready values, without its embedding."""
-        return {
-            "id": self.passage.id,
-            "text": self.passage.text,
-            "metadata": dict(self.passage.metadata),
-            "score": self.score,
-            "scores": dict(self.scores),
-            "found_by": list(self.found_by),
-            "support": dict(self.support),
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coverage:
-    """Which perspectives a set of passages supports.
-
-    ``support`` has shape (n_passages, n_perspectives), rows in the order of the passages:
-    P(support) in [0, 1], NaN where the judge gave no answer. A perspective is covered when any
-    passage reaches ``threshold``.
-    """
-
-    perspectives: tuple[Perspective, ...]
-    support: Matrix
-    threshold: float
-
-    @property
-    def covered(self) -> tuple[Perspective, ...]:
-        """Perspectives that at least one passage supports."""
-        return self._where(lambda column: bool(np.any(column >= self.threshold)))
-
-    @property
-    def missing(self) -> tuple[Perspective, ...]:
-        """Perspectives that were judged on every passage and found in none."""
-        return self._where(lambda column: bool(np.all(column < self.threshold)))
-
-    @property
-    def unjudged(self) -> tuple[Perspective, ...]:
-        """Perspectives not found so far, with passages that could not be judged."""
-        return self._where(
-            lambda column: bool(np.any(np.isnan(column)) and not np.any(column >= self.threshold))
+        values: dict[str, Any] = json_ready(
+            {
+                "id": self.passage.id,
+                "text": self.passage.text,
+                "metadata": self.passage.metadata,
+                "score": self.score,
+                "scores": self.scores,
+                "found_by": self.found_by,
+                "support": self.support,
+            }
         )
-
-    @property
-    def complete(self) -> bool:
-        """True when every perspective is covered."""
-        return len(self.covered) == len(self.perspectives)
-
-    def _where(self, holds: Callable[[Vector], bool]) -> tuple[Perspective, ...]:
-        return tuple(p for j, p in enumerate(self.perspectives) if holds(self.support[:, j]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The coverage as JSON-ready values; NaN becomes None."""
-        return {
-            "threshold": self.threshold,
-            "covered": [p.id for p in self.covered],
-            "missing": [p.id for p in self.missing],
-            "unjudged": [p.id for p in self.unjudged],
-            "support": [[None if math.isnan(v) else float(v) for v in row] for row in self.support],
-        }
+        return values
 
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
     """Something that failed or was left out, and what was done instead. It never passes silently.
 
-    Yielding one from a flow records it; in strict mode the driver raises ``error`` instead.
+    Message and error hold no secrets: whatever makes one, they are redacted. Yielding one from a
+    flow records it; in strict mode the driver raises ``error`` instead.
     """
 
     stage: str
     message: str
     error: Exception | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", redacted(self.message))
+        if self.error is not None:
+            object.__setattr__(self, "error", scrubbed(self.error))
 
     def to_dict(self) -> dict[str, str]:
         """Stage, message and error as text."""
@@ -193,8 +219,7 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one request did: how often each stage called out, its wall seconds, tokens, and what
-    went wrong.
+    """What one request did: its calls, seconds and tokens, and what went wrong.
 
     ``calls`` and ``seconds`` are by stage; ``counts`` holds named quantities such as
     ``judged_pairs`` and ``embedded_texts``; ``decisions`` what was chosen by itself, and why.
@@ -219,45 +244,7 @@ class Trace:
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "degradations": [d.to_dict() for d in self.degradations],
-            "decisions": [dict(d) for d in self.decisions],
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RetrievalResult:
-    """The passages for a question, best first, with proof of which perspective each supports.
-
-    ``coverage`` is None when no judge looked at the passages or the question invites no
-    perspectives.
-    """
-
-    question: str
-    candidates: tuple[Candidate, ...]
-    perspectives: tuple[Perspective, ...]
-    coverage: Coverage | None
-    trace: Trace
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages alone, best first."""
-        return [candidate.passage for candidate in self.candidates]
-
-    def supporting(self, perspective: Perspective) -> list[Candidate]:
-        """The candidates that support a perspective, strongest first."""
-        if self.coverage is None:
-            return []
-        threshold = self.coverage.threshold
-        found = [c for c in self.candidates if c.support.get(perspective.id, -1.0) >= threshold]
-        return sorted(found, key=lambda c: -c.support[perspective.id])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole result as JSON-ready values."""
-        return {
-            "question": self.question,
-            "perspectives": [asdict(p) for p in self.perspectives],
-            "candidates": [c.to_dict() for c in self.candidates],
-            "coverage": self.coverage.to_dict() if self.coverage else None,
-            "trace": self.trace.to_dict(),
+            "decisions": json_ready(self.decisions),
         }
 
 
@@ -279,6 +266,9 @@ class Prompt:
     temperature: float = 0.0
     seed: int = 13
 
+    def __post_init__(self) -> None:
+        valid_fields(self, "user", "system")
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -292,29 +282,3 @@ class Completion:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     choice_probabilities: Mapping[str, float] | None = field(default=None, hash=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One sentence of an answer and the ids of the passages it rests on."""
-
-    text: str
-    citations: tuple[str, ...]
-    perspective: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Sentences that each cite a passage, and the perspectives for which nothing was found."""
-
-    claims: tuple[Claim, ...]
-    unsupported: tuple[Perspective, ...] = ()
-    trace: Trace = field(default_factory=Trace)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as JSON-ready values."""
-        return {
-            "claims": [asdict(c) for c in self.claims],
-            "unsupported": [p.id for p in self.unsupported],
-            "trace": self.trace.to_dict(),
-        }

@@ -49,8 +49,10 @@ def as_vector(values: ArrayLike, name: str, *, size: int | None = None) -> Vecto
 def _as_float(values: ArrayLike, name: str) -> Any:
     try:
         array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError("complex numbers")
         return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever the values' own conversion raises
         raise ConfigError(f"{name} must be numbers of equal row length: {error}") from error
 
 

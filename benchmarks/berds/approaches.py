@@ -10,9 +10,9 @@ from typing import Any
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import Ask, Retriever
 from perspective_rag import Hit, NoExpansion, Passage, PerspectivePipeline, StatementExpander
-from perspective_rag.dedup import passage_key
 from perspective_rag.errors import unknown_name
-from perspective_rag.fusion import round_robin
+from perspective_rag.identity import passage_key
+from perspective_rag.merge.fusion import round_robin
 from perspective_rag.protocols import Embedder, Expander, Judge
 from perspective_rag.select.mmr import mmr_from_embeddings, scale_relevance
 
@@ -121,7 +121,7 @@ def reranked(
     hits: Sequence[Hit],
     embedder: Embedder,
     *,
-    relevance_weight: float,
+    mmr_lambda: float,
     maximum: float | None,
     as_published: bool,
 ) -> list[Hit]:
@@ -140,7 +140,7 @@ def reranked(
         scale_relevance(values, maximum=None if as_published and max(values) > 0 else maximum),
         embedder.embed_passages(texts),
         len(unique),
-        relevance_weight=relevance_weight,
+        mmr_lambda=mmr_lambda,
         first_pick="relevance" if as_published else "criterion",
     )
     return [unique[i] for i in selection.indices]

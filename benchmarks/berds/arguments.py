@@ -1,4 +1,4 @@
-"""The command line of ``python -m benchmarks.berds``."""
+"""The command line of ``python -m benchmarks berds``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from benchmarks.berds.approaches import APPROACHES
-from benchmarks.berds.config import PRICES, THRESHOLDS
 from benchmarks.berds.deciding import ALONE, RULES
 from benchmarks.berds.loading import NAMES, UAE
 from benchmarks.berds.questions import HUB, SPLITS
+from benchmarks.berds.schema import PRICES, THRESHOLDS
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
+from benchmarks.core.data import data_note
 
 TUNING_SHARE = 0.25
 """Of the questions of BERDS, those spared for development (Table 1)."""
@@ -19,7 +20,11 @@ TUNING_SHARE = 0.25
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.berds", description=__doc__)
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks berds",
+        description="The tables of BERDS, with any retriever, corpus and judge.",
+        epilog=data_note("berds", "Without --questions those of the hub are asked."),
+    )
     add = made.add_argument
     add("--config", type=Path, help="a TOML file with these options; flags come after it")
     add("--verdict", choices=APPROACHES[1:], help="validate it against the retriever's own top k")

@@ -28,8 +28,8 @@ from perspective_rag import (
     Passage,
     RetrievalError,
 )
-from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
+from perspective_rag.storage.append_log import AppendLog
 
 Hits = Mapping[str, Sequence[Hit]]
 """Hits, best first, by the question's id."""
@@ -61,7 +61,7 @@ class Collector:
     expansions: Mapping[str, Sequence[str]]
     embedder: Embedder | None
     selector: Judge | None
-    kept: Ledger
+    kept: AppendLog
     cuts: Sequence[int]
     as_published: bool = False
     strict: bool = False
@@ -92,7 +92,7 @@ class Collector:
             ordered[question.id] = reranked(
                 pools[question.id],
                 self.embedder,
-                relevance_weight=weight,
+                mmr_lambda=weight,
                 maximum=maximum,
                 as_published=self.as_published,
             )

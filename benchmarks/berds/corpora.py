@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from benchmarks.core.data import needed
 from perspective_rag import ConfigError, CorpusError, Passage
 from perspective_rag.corpus import read_corpus
 from perspective_rag.errors import unknown_name
@@ -41,9 +42,7 @@ def open_stream(spec: str) -> PassageStream:
         kind, rest = "", spec
     if kind and kind not in KINDS:
         raise unknown_name(kind, KINDS, "kind of corpus")
-    path = Path(rest)
-    if not path.exists():
-        raise CorpusError(f"{path} does not exist")
+    path = needed(Path(rest), "berds")
     kind = kind or ("jsonl" if _shards(path) else "files")
     readers = {"dpr": dpr_passages, "jsonl": jsonl_passages, "files": read_corpus}
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())

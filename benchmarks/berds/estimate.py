@@ -13,7 +13,6 @@ from benchmarks.berds.retrievers import DenseStore, Retriever, StoreRetriever
 from benchmarks.berds.run import SYCOPHANCY_AT, BerdsConfig, Models
 from benchmarks.berds.scoring import CUTS
 from benchmarks.berds.tuning import TUNED_AT
-from benchmarks.berds.verdicts import UNTIMED
 from perspective_rag import (
     ConfigError,
     MissingDependency,
@@ -22,6 +21,7 @@ from perspective_rag import (
     PipelineOptions,
     run,
 )
+from perspective_rag.judge.stream import UNTIMED
 from perspective_rag.protocols import Judge
 
 SAMPLE = 8

@@ -1,4 +1,4 @@
-"""Fits the thresholds that compare two sides: python -m benchmarks.berds.fit_decision --dev FILE.
+"""Fits the thresholds that compare two sides: python -m benchmarks berds.fit_decision --dev FILE.
 
 A case is a passage with two opposing statements. A passage that is labelled to support one
 statement and to oppose another supports the first of these two. Any labelled pair gives a case
@@ -26,8 +26,8 @@ from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import OnnxMiniLM, Passage, Perspective, run
 from perspective_rag.extract.negation import negate
-from perspective_rag.jsonl import json_lines
 from perspective_rag.protocols import Judge
+from perspective_rag.storage.jsonl import json_lines
 
 OUTCOMES: Mapping[str, tuple[bool, bool]] = {
     "first": (True, False),
@@ -198,7 +198,11 @@ def report_of(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Judges the cases and writes the thresholds beside those of other judges."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.berds.fit_decision")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks berds.fit_decision",
+        description="Fits the thresholds between two opposing perspectives.",
+        epilog="Data: labelled pairs of yours; see perspective_rag.training.data.",
+    )
     parser.add_argument("--dev", type=Path, required=True, help="labelled pairs (.jsonl or .gz)")
     parser.add_argument("--judge", default="scorer", help="as for benchmarks.berds")
     parser.add_argument("--cases", type=whole, default=300, help="of each outcome at most")

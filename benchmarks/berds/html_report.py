@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from benchmarks.berds.run import BerdsResult
@@ -10,6 +11,7 @@ from benchmarks.berds.verdict import PLAIN, tables
 from perspective_rag.reporting import charts, html
 from perspective_rag.reporting.charts import Point, Share
 
+_TEMPLATE = Path(__file__).parent / "templates" / "verdict.html"
 _OUTCOMES = (
     Share("both", "both"),
     Share("supporting only", "support"),
@@ -26,21 +28,20 @@ _INTERVALS = (
 
 def verdict_page(result: BerdsResult, verdict: Mapping[str, Any], *, about: str) -> str:
     """The page; ``about`` is the command that was run."""
-    parts: list[html.Markup] = [html.element("p", about, "soft")]
-    word = "Passed" if verdict["passed"] else "Missed"
-    if verdict["thresholds"] or verdict["missed"]:
-        parts.append(html.element("p", f"{word}: {_thresholds(verdict)}", "lead"))
-    if verdict["degradations"]:
-        warning = "degradations: the figures hold for what did not fail, see the end of this page"
-        parts.append(html.element("p", f"{verdict['degradations']} {warning}", "lead"))
-    if verdict["missed"]:
-        listed = html.join(html.element("li", each) for each in verdict["missed"])
-        parts.append(html.element("ul", listed))
-    if verdict["options"]:
-        named = ", ".join(f"{name} = {value}" for name, value in verdict["options"].items())
-        parts.append(html.element("p", f"Options: {named}"))
-    for table in tables(verdict):
-        parts.append(html.section(table.title, html.table(table.columns, table.rows)))
+    return html.render(
+        _TEMPLATE,
+        title=f"Verdict on {verdict['approach']}",
+        about=about,
+        verdict=verdict,
+        thresholds=_thresholds(verdict),
+        tables=tables(verdict),
+        charts=[*_intervals(verdict), _outcomes(result, verdict)],
+        worst={name: [_question(row) for row in rows] for name, rows in verdict["worst"].items()},
+        problems=result.degradations,
+    )
+
+
+def _intervals(verdict: Mapping[str, Any]) -> Iterator[tuple[str, charts.Svg]]:
     for name, title, low, high, ends in _INTERVALS:
         rows = [
             (_label(row), "none" if row["approach"] == PLAIN else "support", _point(row[name]))
@@ -48,21 +49,7 @@ def verdict_page(result: BerdsResult, verdict: Mapping[str, Any], *, about: str)
             if row[name] is not None
         ]
         if rows:
-            chart = charts.intervals(rows, low=low, high=high, ends=ends)
-            parts.append(html.section(title, chart))
-    parts.append(_outcomes(result, verdict))
-    for retriever, rows in verdict["worst"].items():
-        parts.append(
-            html.section(
-                f"The {len(rows)} worst questions of {verdict['approach']} over {retriever}",
-                *(_question(row, n < 3) for n, row in enumerate(rows)),
-            )
-        )
-    if result.degradations:
-        items = [html.element("li", each) for each in result.degradations[:20]]
-        title = f"What went wrong ({len(result.degradations)})"
-        parts.append(html.section(title, html.element("ul", html.join(items))))
-    return html.page(f"Verdict on {verdict['approach']}", *parts)
+            yield title, charts.intervals(rows, low=low, high=high, ends=ends)
 
 
 def _thresholds(verdict: Mapping[str, Any]) -> str:
@@ -78,20 +65,18 @@ def _point(value: Mapping[str, float]) -> Point:
     return Point(0.0, value["mean"], value["low"], value["high"])
 
 
-def _outcomes(result: BerdsResult, verdict: Mapping[str, Any]) -> html.Markup:
+def _outcomes(result: BerdsResult, verdict: Mapping[str, Any]) -> tuple[str, charts.Svg]:
     shown = {(row["retriever"], row["approach"]) for row in verdict["rows"]}
     bars = [
         (_label(row), [row["outcomes"][n] for n in ("both", "supporting", "opposing", "neither")])
         for row in result.rows()
         if (row["retriever"], row["approach"]) in shown
     ]
-    return html.section(
-        "Two-sided questions, by what their first 5 passages take",
-        charts.stacked_bars(_OUTCOMES, bars),
-    )
+    title = "Two-sided questions, by what their first 5 passages take"
+    return title, charts.stacked_bars(_OUTCOMES, bars)
 
 
-def _question(row: Mapping[str, Any], is_open: bool) -> html.Markup:
+def _question(row: Mapping[str, Any]) -> html.ShownQuestion:
     css = {}
     if row["places"] is not None:
         css = dict(zip(row["places"], ("support", "oppose"), strict=True))
@@ -106,5 +91,4 @@ def _question(row: Mapping[str, Any], is_open: bool) -> html.Markup:
         )
         for each in row["passages"]
     ]
-    absent = [html.element("p", f"Nothing for: {text}", "soft") for text in row["missing"]]
-    return html.details(row["question"], *absent, html.passages(shown), is_open=is_open)
+    return html.ShownQuestion(row["question"], row["missing"], shown)

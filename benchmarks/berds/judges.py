@@ -16,12 +16,12 @@ from perspective_rag import (
     LLMJudge,
     OpenAICompatibleLLM,
 )
+from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.errors import unknown_name
+from perspective_rag.factories.judges import load_judge as load_preset
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.judge.presets import PRESETS
-from perspective_rag.loading import load_judge as load_preset
 from perspective_rag.protocols import LLM, Embedder, Judge
-from perspective_rag.user_retriever import load_object
 
 Identity = Mapping[str, Any]
 

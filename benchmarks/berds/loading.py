@@ -35,9 +35,9 @@ from perspective_rag import (
     OnnxMiniLM,
     SentenceTransformerEmbedder,
 )
-from perspective_rag.ledger import slug
+from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.protocols import Embedder
-from perspective_rag.user_retriever import load_object
+from perspective_rag.storage.append_log import slug
 
 MINILM = "minilm"
 UAE = "WhereIsAI/UAE-Large-V1"
@@ -164,7 +164,10 @@ class Loader:
     def _bm25(self) -> Retriever:
         if self.streamed:
             return StreamedRetriever("bm25", self.stream)
-        store = BM25Store.cached(self.passages, self.cache)
+        corpus = self.passages
+        store = BM25Store.cached(
+            corpus.passages, self.cache, fingerprint=corpus.fingerprint, plain=True
+        )
         return StoreRetriever("bm25", store, on_query=self.on_query)
 
     def _dense(self, name: str) -> Retriever:

@@ -23,6 +23,7 @@ from benchmarks.berds.retrievers import PerQuestion
 from benchmarks.berds.run import BerdsConfig, Models
 from benchmarks.berds.stances import Stances
 from benchmarks.berds.web import web_retriever
+from benchmarks.core.data import needed
 from perspective_rag import ConfigError
 
 
@@ -44,7 +45,7 @@ def asked_questions(
             tuning = hub_questions(names, "dev")
             return _drawn(chosen, options.limit, config), _drawn(tuning, count, config)
     else:
-        chosen = read_questions(options.questions)
+        chosen = read_questions(needed(options.questions, "berds"))
         if options.dataset:
             chosen = [each for each in chosen if each.dataset in options.dataset]
     tuning, kept = held_out(chosen, share)

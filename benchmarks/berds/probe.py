@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.core import results
 from perspective_rag import ConfigError, Passage, Perspective
-from perspective_rag.flow import Flow
-from perspective_rag.judge.pairs import judged_at_once
+from perspective_rag.flow.steps import Flow
+from perspective_rag.judge.pairs import judge_at_once
 from perspective_rag.protocols import Embedder
 from perspective_rag.types import Matrix
 
@@ -37,7 +38,7 @@ class EmbeddingProbe:
         with np.load(weights) as stored:
             self._layers = [stored[name].astype(np.float32) for name in ("w1", "b1", "w2", "b2")]
             about: dict[str, Any] = json.loads(str(stored["about"]))
-        used = str(getattr(embedder, "name", type(embedder).__name__))
+        used = results.embedder_name(embedder)
         if used != about["embedder"]:
             raise ConfigError(
                 f"the probe in {weights.name} was trained with {about['embedder']}, not {used}"
@@ -50,7 +51,7 @@ class EmbeddingProbe:
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
         """Shape (n_passages, n_perspectives): P(support); raises what the embedder raises."""
-        return judged_at_once(self._support, perspectives, passages)
+        return judge_at_once(self._support, perspectives, passages)
 
     def _support(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
         if not perspectives or not passages:

@@ -26,6 +26,13 @@ def tables(figures: Figures) -> list[Table]:
     return [table for table in made if table.rows]
 
 
+def markdown(document: Mapping[str, Any]) -> str:
+    """The whole report of a results document in Markdown."""
+    head = [f"`{document['command']}`, {document['date'][:10]}", *notes(document)]
+    body = [table.markdown() for table in tables(document["results"])]
+    return "\n\n".join(["\n".join(f"- {line}" for line in head), *body])
+
+
 def base(figures: Figures, k: int) -> Table:
     """Table 3 (k = 5) and Table 16/17 (k = 10): the retrievers as they are."""
     sets = [*figures["questions"], AVERAGE]

@@ -16,7 +16,7 @@ from benchmarks.berds.corpora import PassageStream
 from benchmarks.berds.questions import Question
 from benchmarks.berds.streamed import DenseStream, bm25_search
 from perspective_rag import CapabilityError, CorpusError, FaissStore, Hit, Passage
-from perspective_rag.dedup import normalised_text
+from perspective_rag.identity import normalised_text
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.types import Matrix, Vector
 

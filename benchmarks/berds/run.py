@@ -25,8 +25,8 @@ from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from perspective_rag import ConfigError, Passage, PerspectiveRAGError
 from perspective_rag.errors import unknown_name
-from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge
+from perspective_rag.storage.append_log import AppendLog
 
 HERE = Path(__file__).parent
 
@@ -145,7 +145,7 @@ def run_berds(
         "pipeline": dict(config.pipeline),
     }
     with (
-        Ledger(folder, "pipeline", key) as kept,
+        AppendLog(folder, "pipeline", key) as kept,
         Verdicts.open(
             models.judge,
             models.judge_identity,

@@ -54,7 +54,7 @@ class Best:
 def bm25_search(
     stream: PassageStream, queries: Sequence[str], k: int, *, on_progress: Progress | None = None
 ) -> list[list[Hit]]:
-    """The k best passages of each query by BM25, the scores of ``BM25Store``.
+    """The k best passages of each query by BM25, the scores of a ``plain`` ``BM25Store``.
 
     score = sum over the query's words of ln(1 + (N - n + 0.5) / (n + 0.5)) tf / (tf + k1 (1 - b +
     b |d| / avg)), k1 1.5, b 0.75. Two passes: the words' document frequencies n, then the scores.

@@ -1,4 +1,4 @@
-"""Trains the embedding probe: python -m benchmarks.berds.train_probe --train FOLDER --dev FILE."""
+"""Trains the embedding probe: python -m benchmarks berds.train_probe --train FOLDER --dev FILE."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmarks.berds.probe import CLASSES, WEIGHTS, features, probabilities
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import CachedEmbedder, OnnxMiniLM
-from perspective_rag.jsonl import json_lines
 from perspective_rag.protocols import Embedder
+from perspective_rag.storage.jsonl import json_lines
 from perspective_rag.types import Matrix, Vector
 
 Rows = list[tuple[str, str, str]]
@@ -100,7 +100,9 @@ def measured(support: Vector, labels: Vector) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None, *, embedder: Embedder | None = None) -> int:
     """Trains, measures on the development pairs, and writes weights with their provenance."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks berds.train_probe", description=__doc__
+    )
     parser.add_argument("--train", type=Path, required=True, help="folder of .jsonl.gz files")
     parser.add_argument("--dev", type=Path, required=True, help=".jsonl.gz file")
     parser.add_argument("--rows", type=whole, default=12_000)
@@ -111,7 +113,7 @@ def main(arguments: Sequence[str] | None = None, *, embedder: Embedder | None = 
     parser.add_argument("--out", type=Path, default=WEIGHTS)
     options = parser.parse_args(arguments)
     model = embedder or OnnxMiniLM()
-    name = str(getattr(model, "name", type(model).__name__))
+    name = results.embedder_name(model)
     kept = CachedEmbedder(model, options.cache / f"probe-{name}.sqlite", model_name=name)
     files = sorted(options.train.glob("*.jsonl.gz"))
     train = read_pairs(files, rows=options.rows, seed=options.seed)

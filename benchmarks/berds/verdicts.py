@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
-from perspective_rag import (
-    ConfigError,
-    JudgeError,
-    MissingDependency,
-    Passage,
-    Perspective,
-    run,
-)
-from perspective_rag.flow import Limits, Recorder
-from perspective_rag.judging import in_range
-from perspective_rag.ledger import Ledger
+from perspective_rag import Passage, Perspective
+from perspective_rag.judge.stream import Pair, judge_stream
 from perspective_rag.protocols import Judge
-from perspective_rag.types import Degradation
+from perspective_rag.storage.append_log import AppendLog
+from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.types import Vector
 
 Asked = Mapping[str, Mapping[str, Passage]]
 """For each question's id, the passages to be judged against its perspectives, by their id."""
 
 BATCH = 8
-UNTIMED = Limits(timeout=None)
-"""Loading a large model, or a batch of it on a CPU, takes longer than a request may."""
-
 OUTAGE = 32
-"""So many failures before the first verdict of a run are the judge's, not the pairs'."""
+"""At least this many pairs without a verdict before the first one: the judge is down."""
 
 
 @dataclass(slots=True)
@@ -49,7 +36,7 @@ class Verdicts:
     """
 
     judge: Judge
-    ledger: Ledger
+    ledger: AppendLog
     as_published: bool = False
     decision: Decision | None = None
     failures: list[str] = field(default_factory=list)
@@ -67,7 +54,7 @@ class Verdicts:
     ) -> Verdicts:
         """The verdicts of a judge with those kept in ``folder``; the threshold is no part of it."""
         key = {"judge": {name: identity[name] for name in identity if name != "threshold"}}
-        ledger = Ledger(folder, f"verdicts {judge.name.rsplit('/', 1)[-1]}", key)
+        ledger = AppendLog(folder, f"verdicts {judge.name.rsplit('/', 1)[-1]}", key)
         return cls(judge, ledger, as_published, decision)
 
     def __enter__(self) -> Verdicts:
@@ -96,14 +83,42 @@ class Verdicts:
     ) -> None:
         """Judges what is missing, batch by batch; ``on_progress`` is given the pairs of each.
 
-        A batch that fails is recorded in ``failures``; in strict mode JudgeError is raised, and in
-        any mode after ``OUTAGE`` failures without a verdict: the judge is down.
+        Pairs without a verdict are in ``failures``. Raises JudgeError when the judge is down, that
+        is for ``OUTAGE`` pairs without a verdict before the first one, and in strict mode for any
+        pair without one.
         """
-        for question in questions:
-            for texts, passages in self._open_batches(question, asked.get(question.id, {})):
-                self._judge(question, texts, passages, strict)
-                if on_progress is not None:
-                    on_progress(len(passages) * len(texts))
+        batches = (
+            batch
+            for question in questions
+            for batch in self._batches(question, asked.get(question.id, {}))
+        )
+        for batch in judge_stream(
+            self.judge, batches, outage=OUTAGE, only_at_start=True, log=self, strict=strict
+        ):
+            self.judged += len(batch.pairs) - len(batch.failed)
+            self.failures += [
+                f"{perspective.id}: {passage.id} / {perspective.text}"
+                for passage, perspective in batch.failed
+            ]
+            if on_progress is not None:
+                on_progress(len(batch.pairs))
+
+    def knows(self, pair: Pair) -> bool:
+        """Whether the pair has a verdict; what could not be judged is tried again."""
+        passage, perspective = pair
+        return _key(passage.text, perspective.text) in self.ledger.values
+
+    def add(self, pairs: Sequence[Pair], support: Vector) -> None:
+        """Keeps the verdicts of a batch."""
+        self.ledger.add(
+            (_key(passage.text, perspective.text), round(float(p), 5))
+            for (passage, perspective), p in zip(pairs, support, strict=True)
+            if not math.isnan(p)
+        )
+
+    def resume_hint(self) -> str:
+        """How many verdicts there are, and how to go on."""
+        return f"the same command goes on from the {len(self.ledger.values)} verdicts that are kept"
 
     def gold(self, question: Question, passages: Mapping[str, Passage]) -> dict[str, set[str]]:
         """For each perspective, by its place, the ids of the passages that support it."""
@@ -125,61 +140,28 @@ class Verdicts:
             return f"{passage.text} {passage.title}"
         return passage.text
 
-    def _open_batches(
-        self, question: Question, passages: Mapping[str, Passage]
-    ) -> Iterator[tuple[tuple[str, ...], list[Passage]]]:
-        """Perspectives with the passages that lack a verdict on exactly these: no pair twice."""
-        groups: dict[tuple[str, ...], dict[str, Passage]] = {}
-        for passage in passages.values():
-            texts = tuple(
-                text
-                for text in question.perspectives
-                if self._key(passage, text) not in self.ledger.values
-            )
-            if texts:
-                groups.setdefault(texts, {}).setdefault(self.shown(passage), passage)
-        for texts, found in groups.items():
-            waiting = list(found.values())
-            for start in range(0, len(waiting), BATCH):
-                yield texts, waiting[start : start + BATCH]
-
-    def _judge(
-        self, question: Question, texts: Sequence[str], passages: list[Passage], strict: bool
-    ) -> None:
-        read = [Passage(str(place), self.shown(each)) for place, each in enumerate(passages)]
-        perspectives = [Perspective(f"p{place}", text) for place, text in enumerate(texts)]
-        book = Recorder()
-        try:
-            verdicts = run(self.judge.judge(perspectives, read), book, UNTIMED)
-            matrix = in_range(verdicts, (len(read), len(texts)), self.judge.name)
-        except Exception as error:
-            if strict or isinstance(error, (ConfigError, MissingDependency)):
-                raise JudgeError(f"{question.id}: {error}") from error
-            book.degradations.append(Degradation("judge", str(error), error))
-            matrix = np.full((len(read), len(texts)), math.nan)
-        new = {}
-        for i, passage in enumerate(passages):
-            for j, text in enumerate(texts):
-                value, key = float(matrix[i, j]), self._key(passage, text)
-                if math.isnan(value):
-                    self.failures.append(f"{question.id}: {passage.id} / {text}")
-                else:
-                    new[key] = round(value, 5)
-        if strict and np.isnan(matrix).any():
-            count = int(np.isnan(matrix).sum())
-            raise JudgeError(f"{question.id}: {count} pairs without a verdict")
-        self.judged += len(new)
-        self.ledger.add(new.items())
-        if not self.judged and len(self.failures) >= OUTAGE:
-            cause = next((each.error for each in book.degradations if each.error), None)
-            raise JudgeError(
-                f"{self.judge.name} judged none of {len(self.failures)} pairs, the last with "
-                f"{cause or 'no reason given'}; the same command goes on once it answers"
-            ) from cause
+    def _batches(self, question: Question, passages: Mapping[str, Passage]) -> Iterator[list[Pair]]:
+        """The question's pairs as the judge reads them, each once, some passages at a time."""
+        perspectives = [
+            Perspective(f"{question.id} p{place}", text)
+            for place, text in enumerate(dict.fromkeys(question.perspectives))
+        ]
+        texts: dict[str, str] = {}
+        for each in passages.values():
+            texts.setdefault(self.shown(each), each.id)
+        read = [Passage(identity, text) for text, identity in texts.items()]
+        waiting = [
+            passage
+            for passage in read
+            if not all(self.knows((passage, each)) for each in perspectives)
+        ]
+        for start in range(0, len(waiting), BATCH):
+            batch = waiting[start : start + BATCH]
+            yield [(passage, each) for passage in batch for each in perspectives]
 
     def _key(self, passage: Passage, statement: str) -> str:
-        digest = hashlib.sha256()
-        for text in (self.shown(passage), statement):
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
-        return digest.hexdigest()[:24]
+        return _key(self.shown(passage), statement)
+
+
+def _key(read: str, statement: str) -> str:
+    return fingerprint(read, statement, digits=24)

@@ -7,9 +7,9 @@ from pathlib import Path
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import PerQuestion
 from perspective_rag import BM25Store, ConfigError
-from perspective_rag.backends.web_search import JsonSearch, SearchEngine, SerperSearch
-from perspective_rag.corpus.web import WebCorpus
 from perspective_rag.protocols import Embedder, Store
+from perspective_rag.web.corpora import WebCorpus
+from perspective_rag.web.search_results import JsonSearch, SearchEngine, SerperSearch
 
 
 def web_retriever(
@@ -30,6 +30,6 @@ def web_retriever(
     corpus = WebCorpus(engine, cache=cache, pages=pages)
 
     def make(question: Question) -> tuple[Store, Embedder | None]:
-        return BM25Store(corpus.passages(question.text)), None
+        return BM25Store(corpus.passages(question.text), plain=True), None
 
     return PerQuestion("web", make)

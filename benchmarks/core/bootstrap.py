@@ -26,6 +26,27 @@ class Difference:
         return {**self.interval.to_dict(), "p": round(self.p, 6)}
 
 
+def ratio_interval(
+    parts: Sequence[float], wholes: Sequence[float], *, seed: int, resamples: int = RESAMPLES
+) -> Interval:
+    """The percentile bootstrap interval of sum(parts) / sum(wholes), one of each a question.
+
+    Questions are resampled, not what they hold, for what belongs to one question errs together.
+    Samples whose wholes sum to 0 are left out. Raises ValueError where all of them do.
+    """
+    if len(parts) != len(wholes):
+        raise ValueError(f"not paired: {len(parts)} parts of {len(wholes)} wholes")
+    above, below = as_sample(parts), as_sample(wholes)
+    if not below.sum() > 0:
+        raise ValueError("a share of nothing has no interval")
+    draws = np.random.default_rng(seed).integers(len(above), size=(resamples, len(above)))
+    sums = below[draws].sum(axis=1)
+    ratios = above[draws].sum(axis=1)[sums > 0] / sums[sums > 0]
+    tail = (1.0 - LEVEL) / 2.0
+    low, high = np.quantile(ratios, [tail, 1.0 - tail])
+    return Interval(float(above.sum() / below.sum()), float(low), float(high))
+
+
 def paired_difference(
     values: Sequence[float], base: Sequence[float], *, seed: int, resamples: int = RESAMPLES
 ) -> Difference:

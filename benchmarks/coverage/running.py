@@ -15,8 +15,8 @@ from benchmarks.coverage.configurations import Configuration
 from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.perfect import PerfectJudge
 from perspective_rag import Passage, Perspective, PerspectivePipeline, RetrievalResult, run
-from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import Embedder, Judge, Store
+from perspective_rag.storage.append_log import AppendLog
 
 CUTS = (5, 10)
 """The k that each row is run with."""
@@ -37,7 +37,7 @@ class Job:
     row: Configuration
     k: int
     pipeline: PerspectivePipeline
-    ledger: Ledger
+    ledger: AppendLog
     waiting: list[GoldQuestion]
     sides: Mapping[str, Sequence[Perspective]] = field(default_factory=dict)
 
@@ -79,14 +79,14 @@ def jobs(
                     "judge": judge_identity if row.kind in ("judged", "guarded") else None,
                     "source": source,
                 }
-                ledger = ledgers.enter_context(Ledger(folder, f"{row.name}-{k}", key))
+                ledger = ledgers.enter_context(AppendLog(folder, f"{row.name}-{k}", key))
                 waiting = [each for each in gold.questions if not _done(ledger, each, strict)]
                 sides = perfect.sides if row.kind == "ceiling" else {}
                 work.append(Job(row, k, pipeline, ledger, waiting, sides))
         yield work
 
 
-def _done(ledger: Ledger, question: GoldQuestion, strict: bool) -> bool:
+def _done(ledger: AppendLog, question: GoldQuestion, strict: bool) -> bool:
     outcome = ledger.values.get(question.id)
     return outcome is not None and not (strict and outcome["degradations"])
 

@@ -9,8 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from perspective_rag.ledger import Ledger
 from perspective_rag.protocols import LLM
+from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.types import Completion, Prompt
 
 
@@ -40,7 +40,7 @@ class Request:
         }
 
 
-def unanswered(requests: Sequence[Request], ledger: Ledger) -> list[Request]:
+def unanswered(requests: Sequence[Request], ledger: AppendLog) -> list[Request]:
     """The requests that the ledger has no reply to."""
     return [request for request in requests if request.id not in ledger.values]
 
@@ -48,7 +48,7 @@ def unanswered(requests: Sequence[Request], ledger: Ledger) -> list[Request]:
 def ask(
     llm: LLM,
     requests: Sequence[Request],
-    ledger: Ledger,
+    ledger: AppendLog,
     *,
     concurrency: int,
     told: Callable[[], None] = lambda: None,

@@ -20,8 +20,8 @@ from benchmarks.downstream.cost import Prices, agreed, estimate, is_paid
 from benchmarks.downstream.retrieving import CONDITIONS
 from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retriever
 from perspective_rag import CachedLLM, OpenAICompatibleLLM, PerspectiveRAGError
-from perspective_rag.ledger import Ledger, slug
 from perspective_rag.protocols import LLM
+from perspective_rag.storage.append_log import AppendLog, slug
 
 LOCAL = "local"
 
@@ -114,7 +114,7 @@ def replies(
     Raises Refused, ConfigError for another run at work, and LLMError.
     """
     folder = options.cache / "downstream"
-    with Ledger(folder, f"{benchmark}-{slug(reader.name)}", key) as ledger:
+    with AppendLog(folder, f"{benchmark}-{slug(reader.name)}", key) as ledger:
         missing = unanswered(requests, ledger)
         expected = estimate(
             [request.prompt for request in missing],

@@ -1,4 +1,4 @@
-"""The sections of ``docs/downstream.md``, made from the results of both experiments."""
+"""The sections of ``benchmarks/downstream/README.md``, made from both results."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from perspective_rag import MissingDependency, Passage, Perspective, run
 from perspective_rag.extract.negation import negate
-from perspective_rag.flow import Recorder
+from perspective_rag.flow.recorder import Recorder
 from perspective_rag.protocols import Judge
-from perspective_rag.sentences import split_sentences
+from perspective_rag.text import split_sentences
 
 STANCES = {"support": "support", "undermine": "oppose"}
 """Label of the task -> stance."""

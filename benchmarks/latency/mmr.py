@@ -16,7 +16,7 @@ from perspective_rag.vectors import cosine, normalised
 DIMENSIONS = 384
 SIZES = (100, 1000)
 CHOSEN = (5, 20)
-RELEVANCE_WEIGHT = 0.5
+MMR_LAMBDA = 0.5
 TARGET_RATIO = 20.0
 
 
@@ -40,7 +40,7 @@ def measure(seed: int, *, seconds: float) -> dict[str, Any]:
     return {
         "cases": cases,
         "d": DIMENSIONS,
-        "relevance_weight": RELEVANCE_WEIGHT,
+        "mmr_lambda": MMR_LAMBDA,
         "target_ratio": TARGET_RATIO,
         "met": all(case["ratio"] >= TARGET_RATIO for case in cases),
         "simsimd": importlib.util.find_spec("simsimd") is not None,
@@ -51,7 +51,7 @@ def ours(query: Any, vectors: Any, k: int) -> list[int]:
     """Indices of k of the vectors, as a caller of the library gets them."""
     rows = np.asarray(vectors, dtype=np.float32)
     relevance = cosine(rows, query[None, :])[:, 0]
-    chosen = mmr_from_embeddings(relevance, rows, k, relevance_weight=RELEVANCE_WEIGHT)
+    chosen = mmr_from_embeddings(relevance, rows, k, mmr_lambda=MMR_LAMBDA)
     return list(chosen.indices)
 
 
@@ -62,7 +62,7 @@ def _compare(
         return ours(query, vectors, k)
 
     def other() -> list[int]:
-        return list(theirs(query, vectors, lambda_mult=RELEVANCE_WEIGHT, k=k))
+        return list(theirs(query, vectors, lambda_mult=MMR_LAMBDA, k=k))
 
     own_times, other_times = alternately([own, other], seconds=seconds)
     mine, their = percentiles(own_times), percentiles(other_times)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from benchmarks.latency.timing import alternately, percentiles
 from perspective_rag import Candidate, Hit, Passage, Perspective, PerspectivePipeline
-from perspective_rag.flow import Flow
-from perspective_rag.merge import merge
+from perspective_rag.flow.steps import Flow
+from perspective_rag.listing import ListingRule
+from perspective_rag.merge.merge import merge_rankings
 from perspective_rag.options import PipelineOptions
-from perspective_rag.projection import project_query, projected_scores
-from perspective_rag.search import Ranking
+from perspective_rag.project.table import project_query, projected_scores
+from perspective_rag.search.search import Ranking
+from perspective_rag.select.choose import choose
 from perspective_rag.select.mmr import mmr_from_embeddings
-from perspective_rag.selection import select
 from perspective_rag.types import Matrix, Query, Vector
 from perspective_rag.vectors import cosine, normalised
 
@@ -27,8 +28,8 @@ PERSPECTIVES = 4
 PASSAGES = 300
 K = 5
 JUDGED = 25
-METHOD = "pap+"
-RELEVANCE_WEIGHT = 0.75
+METHOD: Final = "pap+"
+MMR_LAMBDA = 0.75
 TARGET_MS = 5.0
 
 QUESTION = "a question"
@@ -120,7 +121,7 @@ def measure(seed: int, *, seconds: float) -> dict[str, Any]:
             "fetch_k": FETCH_K,
             "perspectives": PERSPECTIVES,
             "projection": METHOD,
-            "relevance_weight": RELEVANCE_WEIGHT,
+            "mmr_lambda": MMR_LAMBDA,
             "judged": JUDGED,
             "k": K,
         },
@@ -134,7 +135,7 @@ class _Steps:
         self._problem = problem
         self._question = problem.vectors[QUESTION]
         self._rankings = problem.rankings()
-        self._head = merge(self._rankings)[:FETCH_K]
+        self._head = merge_rankings(self._rankings)[:FETCH_K]
         self._vectors = np.array([c.embedding for c in self._head])
         self._judged = [
             replace(c, support=self._row(i)) if i < JUDGED else c for i, c in enumerate(self._head)
@@ -152,18 +153,16 @@ class _Steps:
 
     def merge(self) -> list[Candidate]:
         """Five lists of 100 into one."""
-        return merge(self._rankings)
+        return merge_rankings(self._rankings)
 
     def mmr(self) -> None:
         """The first 100 by MMR over their cosine to the question."""
         relevance = cosine(self._vectors, self._question[None, :])[:, 0]
-        mmr_from_embeddings(
-            relevance, self._vectors, len(self._vectors), relevance_weight=RELEVANCE_WEIGHT
-        )
+        mmr_from_embeddings(relevance, self._vectors, len(self._vectors), mmr_lambda=MMR_LAMBDA)
 
     def select(self) -> None:
         """Five of 100 by relevance and support."""
-        select(self._judged, self._problem.perspectives, self._options, threshold=0.5)
+        choose(self._judged, self._problem.perspectives, self._options, rule=ListingRule(0.5, 0.5))
 
     def _row(self, place: int) -> dict[str, float]:
         values = self._problem.support[place].tolist()
@@ -179,7 +178,7 @@ def _own_time(problem: Problem, *, seconds: float) -> list[float]:
         k=K,
         fetch_k=FETCH_K,
         projection=METHOD,
-        relevance_weight=RELEVANCE_WEIGHT,
+        mmr_lambda=MMR_LAMBDA,
         guard_searches=0,
         judge_k=JUDGED,
         strict=True,

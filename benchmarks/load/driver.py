@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -17,19 +17,37 @@ from benchmarks.latency.timing import percentiles
 MEGABYTE = 1024 * 1024
 PATIENCE = 120.0
 
+Ask = Callable[[httpx.AsyncClient, str, str], Awaitable[tuple[int, Any]]]
+"""Asks a path of a server a question; returns the status and what is to be the same each time."""
+
+
+async def get(client: httpx.AsyncClient, path: str, question: str) -> tuple[int, Any]:
+    """By GET, the question in the address; the whole JSON is to be the same."""
+    response = await client.get(path, params={"question": question})
+    return response.status_code, response.json() if response.status_code == 200 else None
+
 
 async def drive(
-    url: str, path: str, questions: Sequence[str], *, users: int, seconds: float, pid: int
+    url: str,
+    path: str,
+    questions: Sequence[str],
+    *,
+    users: int,
+    seconds: float,
+    pid: int,
+    answers: dict[str, Any] | None = None,
+    by: Ask = get,
 ) -> dict[str, Any]:
     """What ``users`` at once experienced within ``seconds``: requests, their times, errors, memory.
 
     Everyone asks at least once, and none starts a question after ``seconds``; those under way are
     waited for and counted. An error is a failed connection, a status other than 200, or an answer
-    that differs from the one that the same question got before. ``pid`` is the server's process.
+    that differs from the one that the same question got before, in ``answers`` too where they are
+    given. ``pid`` is the server's process, ``by`` how a question is asked.
     """
     times: list[float] = []
     errors: Counter[str] = Counter()
-    answers: dict[str, Any] = {}
+    answers = {} if answers is None else answers
     process, line = psutil.Process(pid), cycle(questions)
     most = process.memory_info().rss
     limits = httpx.Limits(max_connections=users, max_keepalive_connections=users)
@@ -48,15 +66,15 @@ async def drive(
         async def ask(question: str) -> None:
             asked = time.perf_counter()
             try:
-                response = await client.get(path, params={"question": question})
+                status, answer = await by(client, path, question)
             except httpx.HTTPError as error:
                 errors[type(error).__name__] += 1
                 await asyncio.sleep(0.1)
                 return
             times.append(1000 * (time.perf_counter() - asked))
-            if response.status_code != 200:
-                errors[f"status {response.status_code}"] += 1
-            elif answers.setdefault(question, response.json()) != response.json():
+            if status != 200:
+                errors[f"status {status}"] += 1
+            elif answers.setdefault(question, answer) != answer:
                 errors["another answer to the same question"] += 1
 
         await asyncio.gather(*(user() for _ in range(users)))

@@ -7,11 +7,17 @@ from typing import Any
 
 from benchmarks.core.table import Table
 
+SERVED = "perspective-rag serve, users asking without a pause"
 
-def table(found: Mapping[str, Any]) -> Table:
+
+def table(
+    found: Mapping[str, Any],
+    *,
+    title: str = "A served chain under load, users asking without a pause",
+) -> Table:
     """One row for each step."""
     shown = Table(
-        f"A served chain under load, users asking without a pause (errors: {found['errors']})",
+        f"{title} (errors: {found['errors']})",
         (
             *("path", "users", "requests", "requests/s", "p50 ms", "p95 ms", "errors"),
             *("memory MB", "threads"),

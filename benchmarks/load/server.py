@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import httpx
@@ -22,16 +22,23 @@ STARTING = 120.0
 @contextmanager
 def served(app: str = APP) -> Iterator[tuple[str, int]]:
     """Its address and process id while it runs; raises PerspectiveRAGError if it does not start."""
+    command = ["uvicorn", app, "--host", "127.0.0.1", "--log-level", "warning"]
+    with running(command, "/health") as found:
+        yield found
+
+
+@contextmanager
+def running(command: Sequence[str], ready: str) -> Iterator[tuple[str, int]]:
+    """The same for ``python -m COMMAND --port PORT``, once the path ``ready`` answers with 200."""
     port = _free_port()
-    command = [sys.executable, "-m", "uvicorn", app, "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(
-        [*command, "--log-level", "warning"],
+        [sys.executable, "-m", *command, "--port", str(port)],
         cwd=CHECKOUT,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(url, process)
+        _wait_for(url + ready, process)
         yield url, process.pid
     finally:
         process.terminate()
@@ -46,10 +53,11 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + STARTING
     while time.monotonic() < end and process.poll() is None:
         try:
-            if httpx.get(f"{url}/health", timeout=5.0).status_code == 200:
+            if httpx.get(url, timeout=5.0).status_code == 200:
                 return
         except httpx.HTTPError:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
     status = process.poll()
     raise PerspectiveRAGError(
         f"the server did not start within {STARTING:g} s"

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.latency.timing import percentiles
 from benchmarks.overhead.stores import Wrapped, vector_of
-from perspective_rag.flow import Flow
+from perspective_rag.flow.steps import Flow
 from perspective_rag.types import Matrix, Passage, Perspective
 
 K = 5
@@ -41,14 +41,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "perspectives": list(SIDES),
         "judge": None,
         "projection": "pap",
-        "relevance_weight": 0.75,
+        "mmr_lambda": 0.75,
         "fetch_k": FETCH_K,
     },
     "and judge, guard off": {
         "perspectives": list(SIDES),
         "judge": Doubtful(),
         "projection": "pap",
-        "relevance_weight": 0.75,
+        "mmr_lambda": 0.75,
         "fetch_k": FETCH_K,
         "guard_searches": 0,
     },
@@ -56,7 +56,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "perspectives": list(SIDES),
         "judge": Doubtful(),
         "projection": "pap",
-        "relevance_weight": 0.75,
+        "mmr_lambda": 0.75,
         "fetch_k": FETCH_K,
         "guard_searches": 2,
     },

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import Verdicts
 from perspective_rag.errors import CorpusError
-from perspective_rag.jsonl import json_lines
-from perspective_rag.judge.training.data import LabelledPair
-from perspective_rag.judge.training.metrics import auc, evaluate, expected_calibration_error, f1
+from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.training.data import LabelledPair
+from perspective_rag.training.metrics import auc, evaluate, expected_calibration_error, f1
 from perspective_rag.types import Vector
 
 RESAMPLES = 2000

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import CrossEncoderJudge, Passage, Perspective
-from perspective_rag.flow import Recorder, run
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.recorder import Recorder
 from perspective_rag.judge.pairs import judge_pairs
-from perspective_rag.judge.presets import PRESETS
-from perspective_rag.loading import load_judge
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Vector
 
@@ -48,16 +46,6 @@ def verdicts(judge: Judge, texts: Sequence[str], statements: Sequence[str]) -> V
     passages = [Passage(str(i), text) for i, text in enumerate(texts)]
     support = run(judge_pairs(judge, perspectives, passages), Recorder())
     return Verdicts(support, np.full(len(texts), np.nan))
-
-
-def named_judge(name: str) -> tuple[Judge, Path | None]:
-    """The judge of a name ("default", a folder, a preset or a model id), and its folder if any."""
-    if name == "default":
-        return CrossEncoderJudge(), DEFAULT_MODEL
-    if name in PRESETS:
-        return load_judge(name), None
-    folder = Path(name)
-    return CrossEncoderJudge(name), folder if folder.exists() else None
 
 
 def facts(folder: Path | None) -> dict[str, Any]:

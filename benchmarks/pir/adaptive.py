@@ -1,7 +1,7 @@
 """The projection chosen per query, its constants chosen without the task that is scored.
 
-python -m benchmarks.pir.adaptive --data data/pir_demo --data data/pir_full \\
-    --without pir_full/perspectrum=general --retriever all-minilm-l6-v2
+python -m benchmarks download pir-demo
+python -m benchmarks pir.adaptive --data data/pir_demo --retriever all-minilm-l6-v2
 
 For each group of tasks: plain cosine, fixed rows, the adaptive choice, it with the judge's
 re-ordering by stance, parts of it left out, and reworded queries; queries of equal text merged and
@@ -15,16 +15,19 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.bootstrap import macro_difference
-from benchmarks.core.table import wide_console
-from benchmarks.perspective_detection.judging import named_judge
+from benchmarks.core.command import run_command
+from benchmarks.core.data import data_note
+from benchmarks.core.judges import named_judge
 from benchmarks.pir.data import Group, read_groups, without_labels
 from benchmarks.pir.embedding import DenseRetriever, TaskVectors, Vectors
 from benchmarks.pir.left_out import left_out
@@ -34,10 +37,10 @@ from benchmarks.pir.retrievers import Choices, Retriever, load_retriever
 from benchmarks.pir.rewording import reworded
 from benchmarks.pir.stance import other_side_last, reranked, sides_asked, sides_found
 from benchmarks.pir.tasks import Task
-from perspective_rag import CachedJudge, ConfigError, PerspectiveRAGError
-from perspective_rag.adaptive import COMMON, KINDS, TOLD_APART
-from perspective_rag.flow import Recorder
+from perspective_rag import CachedJudge, ConfigError
+from perspective_rag.flow.recorder import Recorder
 from perspective_rag.options import PipelineOptions
+from perspective_rag.project.adaptive import COMMON, FULL_SPREAD, KINDS
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix
 
@@ -52,7 +55,7 @@ FIXED = (PLAIN, "pap", "pap+", "add", "tri-sum")
 COMMONS = (0.25, 0.5, 0.75)
 FULL_AT = (0.2, 0.225, 0.25)
 ALWAYS, NEVER = 1e-9, 1e9
-"""TOLD_APART such that every perspective counts in full, and that none counts."""
+"""FULL_SPREAD such that every perspective counts in full, and that none counts."""
 
 Values = dict[str, dict[str, list[float]]]
 """method -> task -> p-Recall@5 of each root."""
@@ -63,52 +66,58 @@ def main(
     *,
     retriever: Retriever | None = None,
     judge: Judge | None = None,
+    console: Console | None = None,
 ) -> int:
     """Runs the comparison; ``retriever`` and ``judge`` replace those of the command line.
 
-    The exit status is 0, or 2 for what could not be done.
+    The exit status is 0, 2 for what could not be done, and 130 after Ctrl-C.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = wide_console()
+    run = partial(_run, retriever=retriever, judge=judge)
+    return run_command(arguments, _parser(), run, console)
+
+
+def _run(
+    options: argparse.Namespace,
+    given: list[str],
+    console: Console,
+    *,
+    retriever: Retriever | None,
+    judge: Judge | None,
+) -> int:
     started = time.perf_counter()
-    try:
-        groups = without_labels(read_groups(options.data), options.without)
-        if retriever is None:
-            retriever = load_retriever(options.retriever, Choices(model=options.model))
-        if not isinstance(retriever, DenseRetriever):
-            raise ConfigError(f"{options.retriever} has no vectors to project")
-        folder, kept, book = None, None, Recorder()
-        if options.rerank and judge is None:
-            model, folder = named_judge(options.judge)
-            judge = kept = CachedJudge(model, options.cache / "pir" / "verdicts.sqlite")
-        vectors = Vectors(retriever, options.cache / "pir")
-        kinds = vectors.of_queries(KINDS)
-        found: dict[str, Any] = {}
-        for group in groups:
-            console.print(f"{group.name}: {', '.join(task.name for task in group.tasks)}")
-            with_grid = group is groups[0]
-            found[group.name] = _group(group, vectors, kinds, judge, book, options, with_grid)
-            console.print(_lines(found[group.name]), highlight=False)
-        vectors.close()
-        if kept is not None:
-            kept.close()
-        document = results.document(
-            "pir.adaptive",
-            arguments=given,
-            config={"common": COMMON, "told_apart": TOLD_APART, "kinds": list(KINDS), "k": K},
-            seed=options.seed,
-            data={g.name: {t.name: t.fingerprint for t in g.tasks} for g in groups},
-            embedder=retriever.name,
-            judge=results.judge_identity(judge, folder) if judge is not None else None,
-            seconds=time.perf_counter() - started,
-            degradations=len(book.degradations),
-            results={"groups": found},
-        )
-        results.write(document, options.out)
-    except PerspectiveRAGError as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {error}")
-        return 2
+    groups = without_labels(read_groups(options.data), options.without)
+    if retriever is None:
+        retriever = load_retriever(options.retriever, Choices(model=options.model))
+    if not isinstance(retriever, DenseRetriever):
+        raise ConfigError(f"{options.retriever} has no vectors to project")
+    folder, kept, book = None, None, Recorder()
+    if options.rerank and judge is None:
+        model, folder = named_judge(options.judge)
+        judge = kept = CachedJudge(model, options.cache / "pir" / "verdicts.sqlite")
+    vectors = Vectors(retriever, options.cache / "pir")
+    kinds = vectors.of_queries(KINDS)
+    found: dict[str, Any] = {}
+    for group in groups:
+        console.print(f"{group.name}: {', '.join(task.name for task in group.tasks)}")
+        with_grid = group is groups[0]
+        found[group.name] = _group(group, vectors, kinds, judge, book, options, with_grid)
+        console.print(_lines(found[group.name]), highlight=False)
+    vectors.close()
+    if kept is not None:
+        kept.close()
+    document = results.document(
+        "pir.adaptive",
+        arguments=given,
+        config={"common": COMMON, "full_spread": FULL_SPREAD, "kinds": list(KINDS), "k": K},
+        seed=options.seed,
+        data={g.name: {t.name: t.fingerprint for t in g.tasks} for g in groups},
+        embedder=retriever.name,
+        judge=results.judge_identity(judge, folder) if judge is not None else None,
+        seconds=time.perf_counter() - started,
+        degradations=len(book.degradations),
+        results={"groups": found},
+    )
+    results.write(document, options.out)
     console.print(f"Written to {options.out}", highlight=False)
     return 0
 
@@ -248,8 +257,9 @@ def _line(name: str, row: Mapping[str, Any]) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.pir.adaptive",
+        prog="python -m benchmarks pir.adaptive",
         description="The projection chosen per query against plain cosine and fixed projections.",
+        epilog=data_note("pir.adaptive"),
     )
     add = parser.add_argument
     add("--data", action="append", required=True, help="as for benchmarks.pir")

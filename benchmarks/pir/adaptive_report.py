@@ -1,4 +1,4 @@
-"""The sections of ``docs/adaptive.md``, made from ``benchmarks/results/pir_*.json``."""
+"""The sections of ``benchmarks/pir/ADAPTIVE.md``, made from ``benchmarks/results/pir_*.json``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a projection adds to a search: milliseconds a query at growing numbers of vectors.
 
-python -m benchmarks.pir.cost --vectors 10000 100000 1000000
+python -m benchmarks pir.cost --vectors 10000 100000 1000000
 
 One exact FAISS index of random unit vectors on one thread; the median processor time of a search
 with the plain query, of one with PAP (the query projected, then the same search), and of the
@@ -16,12 +16,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
-from benchmarks.core.table import wide_console
-from perspective_rag.adaptive import CANDIDATES, KINDS, choose, parts
-from perspective_rag.projection import project_query
+from benchmarks.core.command import run_command
+from perspective_rag.project.adaptive import CANDIDATES, KINDS, choose, parts
+from perspective_rag.project.table import project_query
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import normalised
 
@@ -29,11 +30,12 @@ SIZES = (10_000, 100_000, 1_000_000)
 CHUNK = 100_000
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; the exit status is 0."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = wide_console()
+def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
+    """Runs the benchmark; the exit status is 0, or 130 after Ctrl-C."""
+    return run_command(arguments, _parser(), _run, console)
+
+
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
     started = time.perf_counter()
     found = {}
     for size in options.vectors:
@@ -141,7 +143,7 @@ def _random(generator: np.random.Generator, rows: int, dimensions: int) -> Matri
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.pir.cost", description="What a projection adds to a search."
+        prog="python -m benchmarks pir.cost", description="What a projection adds to a search."
     )
     add = parser.add_argument
     add("--vectors", type=whole, nargs="+", default=list(SIZES), help="default: %(default)s")

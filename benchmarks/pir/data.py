@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.core.data import needed
 from benchmarks.pir.hub import HUB_TASKS, hub_task, is_hub_folder, read_hub_folder
 from benchmarks.pir.tasks import TASK_FILES, Task, is_task_file, read_task
 from perspective_rag import ConfigError, CorpusError
@@ -33,7 +34,7 @@ def read_group(source: str) -> Group:
         name = source.removeprefix("hub:")
         names = HUB_TASKS if name == "all" else (name,)
         return Group("hub", tuple(hub_task(each) for each in names))
-    path = Path(source)
+    path = needed(Path(source), "pir")
     if path.is_file():
         return Group(path.resolve().parent.name, (read_task(path),))
     if not path.is_dir():

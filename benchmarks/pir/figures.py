@@ -1,6 +1,6 @@
 """The pictures of PIR, from results: Figures 2 and 4 (recall), 3, 5 and 6 (countries).
 
-python -m benchmarks.pir.figures --results benchmarks/results/pir-all-minilm-l6-v2.json
+python -m benchmarks pir.figures --results benchmarks/results/pir-all-minilm-l6-v2.json
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ def heatmap_figure(plt: Any, found: Mapping[str, Any], retriever: str) -> Any:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
     """Draws the pictures of a results file; exit status 2 when it cannot."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pir.figures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks pir.figures", description=__doc__)
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--group", default="pir_demo", help="default: %(default)s")
     parser.add_argument("--out", type=Path, default=FIGURES, help="default: docs/figures")
-    return run_command(arguments, parser, _run, None)
+    return run_command(arguments, parser, _run, console)
 
 
 def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:

@@ -1,6 +1,6 @@
 """The constants of the adaptive choice, chosen without the tasks that are scored.
 
-python -m benchmarks.pir.left_out benchmarks/results/pir_adaptive.json \\
+python -m benchmarks pir.left_out benchmarks/results/pir_adaptive.json \\
     benchmarks/results/pir_adaptive-all-mpnet-base-v2.json
 
 Reads the grids of ``benchmarks.pir.adaptive``. For each task, the cell that is best on the mean of
@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from benchmarks.core import results
-from benchmarks.core.table import wide_console
-from perspective_rag import ConfigError, PerspectiveRAGError
+from benchmarks.core.command import run_command
+from perspective_rag import ConfigError
 
 Means = Mapping[str, float]
 """task -> p-Recall@5 in percent."""
@@ -78,47 +79,47 @@ def _scores(
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
     """Prints and writes the scores; the exit status is 0, or 2 for files that cannot be used."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    console = wide_console()
+    return run_command(arguments, _parser(), _run, console)
+
+
+def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
     found: dict[str, Any] = {}
     try:
         documents = [results.read(path) for path in options.files]
-        names = [document["embedder"] for document in documents]
-        for reading in ("merged", "apart"):
-            grids = [_grid(document, options.group, reading) for document in documents]
-            plains = [_plain(document, options.group, reading) for document in documents]
-            for count in (1, 2):
-                chosen = left_out(grids, plains, count)
-                found.setdefault(reading, {})[f"left_out_{count}"] = dict(
-                    zip(names, chosen, strict=True)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"a results file cannot be read: {error}") from error
+    names = [document["embedder"] for document in documents]
+    for reading in ("merged", "apart"):
+        grids = [_grid(document, options.group, reading) for document in documents]
+        plains = [_plain(document, options.group, reading) for document in documents]
+        for count in (1, 2):
+            chosen = left_out(grids, plains, count)
+            found.setdefault(reading, {})[f"left_out_{count}"] = dict(
+                zip(names, chosen, strict=True)
+            )
+            for name, row in zip(names, chosen, strict=True):
+                if not row:
+                    continue
+                console.print(
+                    f"{reading}, {count} left out, {name}: mean {row['mean']:.2f} "
+                    f"{row['over_plain']:+.2f} least {row['least_over_plain']:+.2f}",
+                    highlight=False,
                 )
-                for name, row in zip(names, chosen, strict=True):
-                    if not row:
-                        continue
-                    console.print(
-                        f"{reading}, {count} left out, {name}: mean {row['mean']:.2f} "
-                        f"{row['over_plain']:+.2f} least {row['least_over_plain']:+.2f}",
-                        highlight=False,
-                    )
-        document = results.document(
-            "pir.left_out",
-            arguments=given,
-            config={"group": options.group},
-            seed=0,
-            data={document["embedder"]: document["data"] for document in documents},
-            embedder=", ".join(names),
-            judge=None,
-            seconds=0.0,
-            degradations=0,
-            results=found,
-        )
-        results.write(document, options.out)
-    except (OSError, ValueError, PerspectiveRAGError) as error:
-        console.print(f"[red]{type(error).__name__}:[/red] {error}")
-        return 2
+    document = results.document(
+        "pir.left_out",
+        arguments=given,
+        config={"group": options.group},
+        seed=0,
+        data={document["embedder"]: document["data"] for document in documents},
+        embedder=", ".join(names),
+        judge=None,
+        seconds=0.0,
+        degradations=0,
+        results=found,
+    )
+    results.write(document, options.out)
     return 0
 
 
@@ -139,7 +140,7 @@ def _plain(document: Mapping[str, Any], group: str, reading: str) -> Means:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.pir.left_out",
+        prog="python -m benchmarks pir.left_out",
         description="Constants chosen on all tasks but those scored, over several encoders.",
     )
     parser.add_argument("files", type=Path, nargs="+", help="of benchmarks.pir.adaptive")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perspective_rag.adaptive import COMMON, TOLD_APART, adaptive_scores
-from perspective_rag.projection import projected_scores
+from perspective_rag.project.adaptive import COMMON, FULL_SPREAD, adaptive_scores
+from perspective_rag.project.table import projected_scores
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import cosine
 
@@ -23,7 +23,7 @@ PLAIN = "none"
 
 
 def fixed(name: str) -> Method:
-    """The same projection for every query (PIR Tables 4 and 8; ``perspective_rag.projection``)."""
+    """The same projection for every query (PIR Tables 4 and 8; ``project.table``)."""
 
     def score(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) -> Matrix:
         rows = zip(queries, roots, perspectives, strict=True)
@@ -38,9 +38,9 @@ def plain(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) 
 
 
 def adaptive(
-    kinds: Matrix | None = None, *, common: float = COMMON, full_at: float = TOLD_APART
+    kinds: Matrix | None = None, *, common: float = COMMON, full_at: float = FULL_SPREAD
 ) -> Method:
-    """The projection chosen for each query (``perspective_rag.adaptive``).
+    """The projection chosen for each query (``perspective_rag.project.adaptive``).
 
     ``kinds`` are the vectors of ``KINDS`` from the same encoder, shape (m, d); None does without.
     """

@@ -1,4 +1,4 @@
-"""The sections of ``docs/pir.md`` and the README, made from ``benchmarks/results/pir-*.json``."""
+"""The sections of ``benchmarks/pir/*.md`` and the README, made from ``results/pir-*.json``."""
 
 from __future__ import annotations
 

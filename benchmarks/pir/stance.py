@@ -6,10 +6,12 @@ import numpy as np
 
 from benchmarks.pir.tasks import Task
 from perspective_rag.extract.rules import extract_by_rule
-from perspective_rag.flow import Recorder, run
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.recorder import Recorder
+from perspective_rag.judge.best_first import stance_asked
 from perspective_rag.options import PipelineOptions
 from perspective_rag.protocols import Judge
-from perspective_rag.rerank import rerank_by_stance, stance_asked
+from perspective_rag.rank.stance import rerank_by_stance
 from perspective_rag.types import Candidate, Matrix, Passage, Perspective
 
 BEFORE = 10.0

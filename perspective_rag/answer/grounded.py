@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from perspective_rag.answer.citations import MARK, citation_keys, without_marks
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.checks import count
+from perspective_rag.answer.standing import standing
+from perspective_rag.answer.streaming import StreamedReply
 from perspective_rag.errors import LLMError, LLMReplyError
-from perspective_rag.flow import Flow, ask, degrade
+from perspective_rag.flow.steps import (
+    Flow,
+    Reply,
+    aside,
+    ask,
+    call,
+    characters,
+    complete,
+    degrade,
+)
 from perspective_rag.prompts import fence, load_prompt, shorten
-from perspective_rag.protocols import LLM, Answerer
-from perspective_rag.replies import bad_reply, parse_json, parse_list, reply_text
-from perspective_rag.sentences import split_sentences, text_key
-from perspective_rag.types import Answer, Claim, Passage, Prompt, RetrievalResult
+from perspective_rag.prompts.replies import bad_reply, parse_json, parse_list, reply_text
+from perspective_rag.protocols import LLM, Answerer, StreamsText
+from perspective_rag.results import Answer, Claim, RetrievalResult
+from perspective_rag.text import split_sentences, text_key
+from perspective_rag.types import Completion, Prompt
+from perspective_rag.validation import count
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -39,10 +53,9 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-_MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 # "Zoos help. [1] They ..." cites for the sentence before.
 _LATE_MARK = re.compile(
-    rf"([.!?。！？])((?:{_MARK.pattern})+)".replace("(\\d{1,3}(", "(?:\\d{1,3}(")
+    rf"([.!?。！？])((?:{MARK.pattern})+)".replace("(\\d{1,3}(", "(?:\\d{1,3}(")
 )
 
 
@@ -80,25 +93,48 @@ class GroundedAnswerer:
         self.fallback: Answerer = fallback or ExtractiveAnswerer()
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:
-        """The claims whose citations exist; no passages give no claims and cost no call.
+        """The claims whose citations exist.
 
+        No passages, or none that is about the question, give no claims and cost no call.
         Citations of passages that do not exist are removed and claims left without one are dropped;
         both are recorded. ``unsupported`` are the perspectives that no passage supports and no
-        claim speaks for. The caller adds the trace.
+        claim speaks for. The caller checks the citations and adds the trace.
         """
-        passages = _arranged(result)
-        if not passages:
-            return Answer((), result.perspectives)
-        prompt = self._prompt(result, passages)
-        replies = yield from ask("answer", self.llm, [prompt])
+        found = yield from self.answer_telling(result, None)
+        return found
+
+    def answer_telling(
+        self, result: RetrievalResult, tell: Callable[[Claim], None] | None
+    ) -> Flow[Answer]:
+        """The same; where the model gives its reply piece by piece (``StreamsText``), ``tell`` is
+        called with each claim once it is complete.
+        """
+        size = characters(result.candidates)
+        summary = yield from aside(size, standing, result)
+        places = _arranged(result)
+        silent = result.coverage is not None and result.coverage.says_nothing
+        if not places or silent or result.says_nothing:
+            return Answer((), result.perspectives, summary=summary)
+        prompt = yield from aside(size, self._prompt, result, places)
+        own_keys = citation_keys(result.candidates)
+        keys = [own_keys[place] for place in places]
+        known = {p.id for p in result.perspectives}
+        reply = Reply()
+        if tell is not None and isinstance(self.llm, StreamsText):
+            hear = partial(_tell, keys=keys, known=known, tell=tell)
+            reply = yield from _streamed(self.llm, prompt, hear)
+        if reply.value is None:  # not streamed, or the server cannot
+            reply = (yield from ask("answer", self.llm, [prompt]))[0]
         try:
-            text = reply_text(replies[0], prompt)
-            reading = _read(text, prompt, passages, {p.id for p in result.perspectives})
+            text = reply_text(reply, prompt)
+            reading = _read(text, prompt, keys, known)
             if not reading.claims:
                 raise bad_reply("no claim cites a passage that was shown", text, prompt)
         except LLMError as error:
             yield from degrade("answer", "no answer by the model: the fallback was used", error)
-            return (yield from self.fallback.answer(result))
+            instead = self.fallback.answer(result)
+            answer: Answer = yield from complete(instead, "fallback answerer", "an Answer")
+            return answer
         for message in _complaints(reading):
             yield from degrade("answer", message, bad_reply(message, text, prompt))
         claimed = {claim.perspective for claim in reading.claims}
@@ -107,13 +143,14 @@ class GroundedAnswerer:
             for p in result.perspectives
             if result.coverage and not result.supporting(p) and p.id not in claimed
         )
-        return Answer(tuple(reading.claims), unsupported)
+        return Answer(tuple(reading.claims), unsupported, summary=summary)
 
-    def _prompt(self, result: RetrievalResult, passages: Sequence[Passage]) -> Prompt:
-        number = {passage.id: i for i, passage in enumerate(passages, start=1)}
+    def _prompt(self, result: RetrievalResult, places: Sequence[int]) -> Prompt:
+        number = {place: i for i, place in enumerate(places, start=1)}
+        passages = [result.candidates[place].passage for place in places]
         lines = []
         for perspective in result.perspectives:
-            shown = [f"[{number[c.passage.id]}]" for c in result.supporting(perspective)]
+            shown = [f"[{number[place]}]" for place in result.places("clear", perspective)]
             if result.coverage is None:
                 held = "passages were not assigned"
             else:
@@ -122,19 +159,54 @@ class GroundedAnswerer:
         filled = self.template.fill(
             question=result.question,
             perspectives="\n".join(lines) or "(none)",
-            passages=fence([shorten(p.text, self.max_characters) for p in passages]),
+            # A mark in a passage is not ours: copied into a claim it would cite another passage.
+            passages=fence([shorten(without_marks(p.text), self.max_characters) for p in passages]),
         )
         return replace(filled, schema=SCHEMA, max_tokens=self.max_tokens)
 
 
-def _arranged(result: RetrievalResult) -> list[Passage]:
-    """The passages by the perspective they support, each once, then those that support none."""
-    ordered = [c for p in result.perspectives for c in result.supporting(p)]
-    unique = {c.passage.id: c.passage for c in (*ordered, *result.candidates)}
-    return list(unique.values())
+def _streamed(llm: StreamsText, prompt: Prompt, hear: Callable[[Any], None]) -> Flow[Reply]:
+    """The whole reply, or what came of it before it broke off; without a value where nothing came.
+    ``hear`` gets each item of its claims once it is complete.
+    """
+    writing: StreamedReply | None = None
+    try:
+        opened = yield from call("answer", StreamedReply, llm, prompt)
+        if opened.error is not None:
+            return opened
+        writing = opened.value
+        assert writing is not None
+        while not writing.done:
+            reply = yield from call("answer", writing.step)
+            if reply.error is not None:
+                if not writing.text:
+                    return reply
+                yield from degrade("answer", "the reply broke off", reply.error)
+                break
+            for item in reply.value:
+                hear(item)
+        return Reply(Completion(writing.text))
+    finally:
+        if writing is not None:
+            writing.stop()  # interrupted: nobody reads on
 
 
-def _read(text: str, prompt: Prompt, passages: Sequence[Passage], known: set[str]) -> _Reading:
+def _tell(item: Any, keys: Sequence[str], known: set[str], tell: Callable[[Claim], None]) -> None:
+    reading = _Reading()
+    _take(item, keys, known, reading, set())
+    for claim in reading.claims:
+        tell(claim)
+
+
+def _arranged(result: RetrievalResult) -> list[int]:
+    """The places of the candidates by the perspective they support, each once, then those that
+    support none.
+    """
+    ordered = [place for p in result.perspectives for place in result.places("clear", p)]
+    return list(dict.fromkeys([*ordered, *range(len(result.candidates))]))
+
+
+def _read(text: str, prompt: Prompt, keys: Sequence[str], known: set[str]) -> _Reading:
     broken = False
     try:
         parsed = parse_json(text, prompt)
@@ -148,24 +220,31 @@ def _read(text: str, prompt: Prompt, passages: Sequence[Passage], known: set[str
     reading = _Reading(broken=broken)
     seen: set[str] = set()
     for item in items:
-        item = {"text": item} if isinstance(item, str) else item
-        given = item.get("text") if isinstance(item, Mapping) else None
-        words = " ".join(given.split()) if isinstance(given, str) else ""
-        claim = _MARK.sub("", words).strip()
-        if not text_key(claim):
-            reading.dropped += 1
-            continue
-        cited = dict.fromkeys([*_numbers(item.get("citations")), *_marks(words)])
-        ids = [passages[n - 1].id for n in cited if 1 <= n <= len(passages)]
-        reading.invented += [n for n in cited if not 1 <= n <= len(passages)]
-        perspective = item.get("perspective")
-        if not ids:
-            reading.dropped += 1
-        elif text_key(claim) not in seen:
-            seen.add(text_key(claim))
-            side = perspective if isinstance(perspective, str) and perspective in known else None
-            reading.claims.append(Claim(claim, tuple(ids), side))
+        _take(item, keys, known, reading, seen)
     return reading
+
+
+def _take(
+    item: Any, keys: Sequence[str], known: set[str], reading: _Reading, seen: set[str]
+) -> None:
+    """Adds an item of a reply to the reading, as a claim or as what could not stand."""
+    item = {"text": item} if isinstance(item, str) else item
+    given = item.get("text") if isinstance(item, Mapping) else None
+    words = " ".join(given.split()) if isinstance(given, str) else ""
+    claim = MARK.sub("", words).strip()
+    if not text_key(claim):
+        reading.dropped += 1
+        return
+    cited = dict.fromkeys([*_numbers(item.get("citations")), *_marks(words)])
+    ids = [keys[n - 1] for n in cited if 1 <= n <= len(keys)]
+    reading.invented += [n for n in cited if not 1 <= n <= len(keys)]
+    perspective = item.get("perspective")
+    if not ids:
+        reading.dropped += 1
+    elif text_key(claim) not in seen:
+        seen.add(text_key(claim))
+        side = perspective if isinstance(perspective, str) and perspective in known else None
+        reading.claims.append(Claim(claim, tuple(ids), side))
 
 
 def _plain_claims(text: str) -> list[Any]:
@@ -175,7 +254,7 @@ def _plain_claims(text: str) -> list[Any]:
 
 
 def _marks(text: str) -> list[int]:
-    return [int(number) for mark in _MARK.findall(text) for number in re.findall(r"\d+", mark)]
+    return [int(number) for mark in MARK.findall(text) for number in re.findall(r"\d+", mark)]
 
 
 def _numbers(value: Any) -> list[int]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.audit.measure import NEUTRAL, Audited, Measured, Ranking
 from perspective_rag.audit.questions import AuditQuestion
+from perspective_rag.judge.support import contradictions
+from perspective_rag.listing import ListingRule
 from perspective_rag.reporting.bootstrap import interval
 
-OUTCOMES = ("both", "support", "oppose", "neither")
+OUTCOMES = ("both", "support", "oppose", "neither", "nothing")
 TELLING = 6
 """Questions from which on a side is said to be favoured: five that all lean to one side do so by
 chance once in 16 times (sign test, p = 2 / 2^5), six once in 32."""
@@ -26,21 +30,27 @@ Row = Mapping[str, Any]
 def audit_figures(measured: Measured, *, k: int, depth: int, seed: int = 13) -> dict[str, Any]:
     """JSON-ready: ``questions`` row by row, ``total``, and the passages shown.
 
-    With p and n the passages among the first k that reach the threshold for the supporting and for
-    the opposing perspective, the lean of a ranking is (p - n) / k, in [-1, 1]: 1 means that all
-    support. An outcome is "both", "support", "oppose" or "neither", by what the first k take
-    (BERDS, Figure 2); one-sided are "support" and "oppose". Following the wording is half of
-    the lean asked as a supporter would less the lean asked as an opponent would, in [-1, 1]: 0
-    means that the wording changes nothing, 1 that it decides everything (BERDS, section 8, asks in
-    this way). ``needed`` is how many passages from the top take all perspectives, None where
-    ``depth`` do not. ``coverage`` is MRecall@k for a question with no more than k perspectives:
-    1 when all are taken.
+    A passage takes a perspective where the judge's listing rule lists it ("clear"): of two sides
+    that contradict each other it takes one at most, and is "mixed" where it argues for both. With p
+    and n the passages among the first k that take the supporting and the opposing perspective,
+    the lean of a ranking is (p - n) / k, in [-1, 1]: 1 means that all support. An outcome is
+    "both", "support", "oppose" or "neither", by what the first k take (BERDS, Figure 2), or
+    "nothing" where all passages found, down to ``depth``, are silent on every side; one-sided are
+    "support" and "oppose". Following the wording is half of the lean asked as a supporter would
+    less the lean asked as an opponent would, in [-1, 1]: 0 means that the wording changes nothing,
+    1 that it decides everything (BERDS, section 8, asks in this way). ``needed`` is how many
+    passages from the top take all perspectives, None where ``depth`` do not. ``coverage`` is
+    MRecall@k for a question with no more than k perspectives: 1 when all are taken;
+    ``coverage_where_said`` leaves out the questions with the outcome "nothing". ``rule`` is that of
+    the first two-sided question (a judge may have another for perspectives that it reads alone).
     """
-    rows = [_row(each, measured.threshold, k) for each in measured.audited]
+    rows = [_row(each, k) for each in measured.audited]
+    rules = sorted(measured.audited, key=lambda each: each.question.sides is None)
     return {
         "k": k,
         "depth": depth,
-        "threshold": measured.threshold,
+        "threshold": rules[0].rule.threshold if rules else None,
+        "rule": asdict(rules[0].rule) if rules else None,
         "judged_pairs": measured.judged_pairs,
         "total": _total(rows, k, depth, seed),
         "questions": rows,
@@ -60,51 +70,63 @@ def worst(rows: Sequence[Row], count: int = 10) -> list[Row]:
     return sorted(usable, key=badness)[:count]
 
 
-def _row(audited: Audited, threshold: float, k: int) -> dict[str, Any]:
-    question = audited.question
+def _row(audited: Audited, k: int) -> dict[str, Any]:
+    question, rule = audited.question, audited.rule
     row: dict[str, Any] = {**question.to_dict(), "error": audited.error}
     if audited.error:
         return row
     neutral = audited.rankings[NEUTRAL]
-    takes = neutral.support >= threshold
+    verdicts = _verdicts(question, neutral, rule)
+    takes = verdicts == "clear"
     covered: list[bool] = np.any(takes[:k], axis=0).tolist()
     row["wordings"] = {
-        wording: _wording(question, ranking, threshold, k)
+        wording: _wording(question, ranking, rule, k)
         for wording, ranking in audited.rankings.items()
     }
     row["coverage"] = float(all(covered)) if question.perspectives else None
     row["covered"] = [p.id for p, yes in zip(question.perspectives, covered, strict=True) if yes]
+    known = not np.isnan(neutral.support).any()
+    silent = known and bool((verdicts == "silent").all())
+    row["says_nothing"] = silent and bool(question.perspectives)
     row["needed"] = _needed(takes)
-    row["outcome"] = _outcome(row["wordings"][NEUTRAL]) if question.sides else None
+    row["outcome"] = _outcome(row) if question.sides else None
     row["follows"] = _follows(row["wordings"]) if question.sides else None
     row["seconds"] = round(neutral.seconds, 6)
     return row
 
 
-def _wording(question: AuditQuestion, ranking: Ranking, threshold: float, k: int) -> dict[str, Any]:
-    result: dict[str, Any] = {"asked": ranking.asked}
-    takes = ranking.support[:k] >= threshold
+def _verdicts(question: AuditQuestion, ranking: Ranking, rule: ListingRule) -> NDArray[np.str_]:
+    """The verdict words, shape (n_passages, n_perspectives); two sides contradict each other."""
     if question.sides is not None:
+        contradicts = ~np.eye(2, dtype=bool)
+    else:
+        contradicts = contradictions(question.perspectives)
+    return rule.verdicts(ranking.support, contradicts)
+
+
+def _wording(
+    question: AuditQuestion, ranking: Ranking, rule: ListingRule, k: int
+) -> dict[str, Any]:
+    result: dict[str, Any] = {"asked": ranking.asked}
+    verdicts = _verdicts(question, ranking, rule)[:k]
+    if question.sides is not None:
+        takes = verdicts == "clear"
         places = [question.perspectives.index(side) for side in question.sides]
         p, n = (int(takes[:, place].sum()) for place in places)
-        result |= {"support": p, "oppose": n}
-        result |= {
-            "both": int(takes.all(axis=1).sum()),
-            "neither": int((~takes.any(axis=1)).sum()),
-        }
+        mixed = (verdicts == "mixed").any(axis=1)
+        result |= {"support": p, "oppose": n, "mixed": int(mixed.sum())}
+        result["neither"] = int((~takes.any(axis=1) & ~mixed).sum())
         result["lean"] = (p - n) / k
+    ids = [each.id for each in question.perspectives]
     result["passages"] = [
         {
             "id": passage.id,
             "title": passage.title,
             "text": passage.text,
-            "supports": [
-                each.id
-                for each, value in zip(question.perspectives, values, strict=True)
-                if value >= threshold
-            ],
+            "supports": [each for each, word in zip(ids, words, strict=True) if word == "clear"],
+            "verdicts": dict(zip(ids, words, strict=True)),
         }
-        for passage, values in zip(ranking.passages[:k], ranking.support[:k], strict=True)
+        for passage, words in zip(ranking.passages[:k], verdicts.tolist(), strict=True)
     ]
     return result
 
@@ -116,8 +138,10 @@ def _needed(takes: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
     return int(takes.argmax(axis=0).max()) + 1
 
 
-def _outcome(wording: Mapping[str, Any]) -> str:
-    sides = [side for side in ("support", "oppose") if wording[side]]
+def _outcome(row: Row) -> str:
+    if row["says_nothing"]:
+        return "nothing"
+    sides = [side for side in ("support", "oppose") if row["wordings"][NEUTRAL][side]]
     return "both" if len(sides) == 2 else sides[0] if sides else "neither"
 
 
@@ -140,6 +164,7 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
         "without_perspectives": [row["id"] for row in asked if not row["perspectives"]],
         "short": [row["id"] for row in asked if _found(row) < k],
         "nothing_found": sum(not _found(row) for row in asked),
+        "says_nothing": [row["id"] for row in sided if row["says_nothing"]],
         "with_perspectives": len(sided),
         "two_sided": len(two),
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
@@ -148,7 +173,7 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
         ),
         "passages": {
             name: sum(row["wordings"][NEUTRAL][name] for row in two)
-            for name in ("support", "oppose", "both", "neither")
+            for name in ("support", "oppose", "mixed", "neither")
         },
         "lean": lean,
         "favours": _favours(lean, len(two)),
@@ -158,6 +183,9 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
         },
         "follows": _interval([row["follows"] for row in two], seed),
         "coverage": _interval([row["coverage"] for row in sided], seed),
+        "coverage_where_said": _interval(
+            [row["coverage"] for row in sided if not row["says_nothing"]], seed
+        ),
         "needed": {
             "median": statistics.median(needed) if needed else None,
             "reached": len(needed),

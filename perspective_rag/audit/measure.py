@@ -5,31 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from perspective_rag.audit.questions import AuditQuestion
-from perspective_rag.checks import between
-from perspective_rag.errors import (
-    CapabilityError,
-    ConfigError,
-    JudgeError,
-    MissingDependency,
-    PerspectiveRAGError,
-    RetrievalError,
-)
-from perspective_rag.flow import Limits, Recorder, run
-from perspective_rag.judging import in_range
+from perspective_rag.audit.reading import Reading, Support, key_of, rule_of
+from perspective_rag.errors import CapabilityError, ConfigError, RetrievalError
+from perspective_rag.listing import Calibration, ListingRule
 from perspective_rag.protocols import Embedder, Judge, Store
-from perspective_rag.types import Degradation, Matrix, Passage, Perspective, Vector
-
-BATCH = 16
-OUTAGE = 32
-"""So many failures before the first verdict are the judge's, not the pairs'."""
-
-# Loading a large model, or a batch of it on a CPU, takes longer than a request may.
-_UNTIMED = Limits(timeout=None)
+from perspective_rag.redaction import scrubbed
+from perspective_rag.types import Degradation, Matrix, Passage
+from perspective_rag.validation import between
 
 NEUTRAL = "neutral"
 
@@ -52,10 +39,13 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """A question with its rankings by wording; ``error`` tells why a search failed."""
+    """A question with its rankings by wording and the rule by which its judge lists a passage;
+    ``error`` tells why a search failed.
+    """
 
     question: AuditQuestion
     rankings: Mapping[str, Ranking]
+    rule: ListingRule
     error: str = ""
 
 
@@ -64,7 +54,6 @@ class Measured:
     """Everything an audit saw."""
 
     audited: list[Audited]
-    threshold: float
     judged_pairs: int = 0
     degradations: list[Degradation] = field(default_factory=list)
 
@@ -77,12 +66,19 @@ def measure(
     *,
     k: int,
     depth: int,
+    encoder: Embedder | None = None,
+    calibration: Calibration | None = None,
     min_support: float | None = None,
     strict: bool = False,
     on_progress: Progress = lambda stage, done, total: None,
 ) -> Measured:
     """Searches ``depth`` passages for the question as it stands and ``k`` for its two other
-    wordings, and judges each passage once against each perspective of its question.
+    wordings, and judges each passage once against the perspectives of its question, two sides
+    together where the judge can.
+
+    ``encoder`` measures what a passage has to do with its question, as the pipeline does: what is
+    not about it supports nothing. Without one every passage is judged. ``calibration`` replaces its
+    floor and the judge's listing rule.
 
     A search that fails leaves its question out, a batch that cannot be judged supports nothing;
     both are in ``degradations``, and in strict mode raise. Raises ConfigError unless 1 <= k <=
@@ -95,43 +91,30 @@ def measure(
         between("min_support", min_support)
     if store.takes_vector and embedder is None:
         raise CapabilityError("this store searches by vector: an embedder is needed")
-    threshold = judge.threshold if min_support is None else min_support
-    measured = Measured([], threshold)
-    recorder = Recorder(strict=strict)
+    measured = Measured([])
     failure: Exception | None = None
     for number, question in enumerate(questions):
         on_progress("asking", number, len(questions))
+        rule = rule_of(question, judge, min_support, calibration)
         rankings: dict[str, Ranking] = {}
         try:
             for wording, text in question.asked().items():
                 wanted = depth if wording == NEUTRAL else k
                 rankings[wording] = _search(store, embedder, text, wanted)
-        except Exception as error:
+        except Exception as raised:
+            error = scrubbed(raised)
             if strict:
-                raise
+                raise error from error.__cause__
             failure = error
-            recorder.degradation(Degradation("search", f"{question.text}: {error}", error))
-            measured.audited.append(Audited(question, {}, f"{type(error).__name__}: {error}"))
+            problem = Degradation("search", f"{question.text}: {error}", error)
+            measured.degradations.append(problem)
+            measured.audited.append(Audited(question, {}, rule, f"{type(error).__name__}: {error}"))
             continue
-        measured.audited.append(Audited(question, rankings))
+        measured.audited.append(Audited(question, rankings, rule))
     on_progress("asking", len(questions), len(questions))
     if failure is not None and not any(each.rankings for each in measured.audited):
         raise RetrievalError(f"every search failed, the last with: {failure}") from failure
-    asked = lost = 0
-    for number, each in enumerate(measured.audited):
-        on_progress("judging", number, len(measured.audited))
-        measured.audited[number], without = _judged(each, judge, recorder)
-        asked += len(_distinct(each)) * len(each.question.perspectives)
-        lost += without
-        if asked == lost >= OUTAGE:
-            break
-    if asked == lost > 0:
-        last = recorder.degradations[-1].error if recorder.degradations else None
-        reason = last or "it gave no reason"
-        raise JudgeError(f"{judge.name} judged none of {lost} pairs: {reason}") from last
-    measured.judged_pairs = asked
-    on_progress("judging", len(questions), len(questions))
-    measured.degradations += recorder.degradations
+    _judge(measured, Reading(judge, encoder, calibration), strict, on_progress)
     return measured
 
 
@@ -150,61 +133,36 @@ def _search(store: Store, embedder: Embedder | None, text: str, k: int) -> Ranki
     return Ranking(text, tuple(hit.passage for hit in hits), time.perf_counter() - started)
 
 
-def _distinct(audited: Audited) -> dict[tuple[str, str], Passage]:
+def _distinct(audited: Audited) -> list[Passage]:
     """The passages of all wordings, each once."""
-    return {
-        (each.title, each.text): each
-        for ranking in audited.rankings.values()
-        for each in ranking.passages
-    }
+    every = [each for ranking in audited.rankings.values() for each in ranking.passages]
+    return list({key_of(each): each for each in every}.values())
 
 
-def _judged(audited: Audited, judge: Judge, recorder: Recorder) -> tuple[Audited, int]:
-    """The question with its verdicts, and how many pairs got none."""
+def _judge(measured: Measured, reading: Reading, strict: bool, on_progress: Progress) -> None:
+    """Has every passage judged against the perspectives of its question; raises as ``measure``."""
+    count = len(measured.audited)
+    found = reading.judged(
+        [(each.question, _distinct(each)) for each in measured.audited],
+        strict=strict,
+        on_question=lambda number: on_progress("judging", number, count),
+    )
+    measured.judged_pairs = reading.judged_pairs
+    measured.degradations += reading.problems
+    measured.audited = [
+        _with_support(each, support) for each, support in zip(measured.audited, found, strict=True)
+    ]
+    on_progress("judging", count, count)
+
+
+def _with_support(audited: Audited, support: Support) -> Audited:
     perspectives = audited.question.perspectives
-    passages = _distinct(audited)
-    rows: dict[tuple[str, str], Vector] = {}
-    keys = list(passages)
-    for start in range(0, len(keys) if perspectives else 0, BATCH):
-        batch = keys[start : start + BATCH]
-        table = _table(judge, perspectives, [passages[key] for key in batch], recorder)
-        rows.update(zip(batch, table, strict=True))
-    unjudged = np.full(len(perspectives), math.nan)
-    rankings = {
-        wording: Ranking(
-            ranking.asked,
-            ranking.passages,
-            ranking.seconds,
-            np.array(
-                [rows.get((each.title, each.text), unjudged) for each in ranking.passages]
-            ).reshape(len(ranking.passages), len(perspectives)),
-        )
-        for wording, ranking in audited.rankings.items()
-    }
-    lost = sum(int(np.isnan(row).sum()) for row in rows.values())
-    return Audited(audited.question, rankings, audited.error), lost
-
-
-def _table(
-    judge: Judge,
-    perspectives: Sequence[Perspective],
-    passages: Sequence[Passage],
-    recorder: Recorder,
-) -> Matrix:
-    shape = (len(passages), len(perspectives))
-    known = len(recorder.degradations)
-    try:
-        verdicts = run(judge.judge(perspectives, passages), recorder, _UNTIMED)
-        table = in_range(verdicts, shape, judge.name)
-    except Exception as error:
-        # A model that is not installed or not there would fail again every time.
-        final = (ConfigError, MissingDependency)
-        if isinstance(error, final) or (recorder.strict and isinstance(error, PerspectiveRAGError)):
-            raise
-        problem = f"{shape[0] * shape[1]} pairs could not be judged: {error}"
-        recorder.degradation(Degradation("judge", problem, error))
-        return np.full(shape, math.nan)
-    if np.isnan(table).any() and len(recorder.degradations) == known:  # the judge did not say
-        lost = int(np.isnan(table).sum())
-        recorder.degradation(Degradation("judge", f"{lost} pairs could not be judged"))
-    return table
+    rankings = {}
+    for wording, ranking in audited.rankings.items():
+        rows = [
+            [support.get((key_of(each), p.id), math.nan) for p in perspectives]
+            for each in ranking.passages
+        ]
+        table = np.array(rows, dtype=float).reshape(len(rows), len(perspectives))
+        rankings[wording] = replace(ranking, support=table)
+    return replace(audited, rankings=rankings)

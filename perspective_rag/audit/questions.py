@@ -10,10 +10,12 @@ from typing import Any
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.extract.rules import both_sides, extract_by_rule
-from perspective_rag.flow import Recorder, run
-from perspective_rag.jsonl import json_object, numbered_lines
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.recorder import Recorder
 from perspective_rag.protocols import Extractor
-from perspective_rag.sentences import text_key
+from perspective_rag.storage.jsonl import json_object, numbered_lines
+from perspective_rag.storage.whole_file import replace_file
+from perspective_rag.text import text_key
 from perspective_rag.types import Degradation, Perspective, Stance
 
 _QUESTION_FIELDS = ("question", "query", "input")
@@ -103,8 +105,7 @@ def read_audit_questions(path: Path) -> list[AuditQuestion]:
 def write_audit_questions(questions: Iterable[AuditQuestion], path: Path) -> None:
     """Writes what ``read_audit_questions`` reads, one line a question, to be edited."""
     lines = [json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(lines), encoding="utf-8")
+    replace_file(path, "".join(lines))
 
 
 def with_perspectives(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perspective_rag.audit.figures import TELLING
-from perspective_rag.checks import between
+from perspective_rag.validation import between
 
 Figures = Mapping[str, Any]
 
@@ -66,7 +66,7 @@ def sentences(figures: Figures) -> list[str]:
         result.append(
             f"One-sided: {one} of {two} two-sided questions ({bounds(total['one_sided'])}) get one "
             f"side only in their first {k} passages, {outcomes['both']} get both, "
-            f"{outcomes['neither']} neither."
+            f"{outcomes['neither'] + outcomes['nothing']} neither."
         )
         counts = total["passages"]
         favoured = {"support": "the supporting one", "oppose": "the opposing one"}
@@ -75,7 +75,8 @@ def sentences(figures: Figures) -> list[str]:
             towards = f"cannot be told from fewer than {TELLING} two-sided questions"
         result.append(
             f"Favoured side: {towards}; {counts['support']} passages support, "
-            f"{counts['oppose']} oppose (lean {number(total['lean'])})."
+            f"{counts['oppose']} oppose, {counts['mixed']} argue both "
+            f"(lean {number(total['lean'])})."
         )
         result.append(
             f"Wording: following is {number(total['follows'])}, where 0 means that asking as a "
@@ -88,6 +89,13 @@ def sentences(figures: Figures) -> list[str]:
             f"Coverage: {bounds(total['coverage'])} of {total['with_perspectives']} questions have "
             f"every perspective in the first {k} passages; the median of passages needed is "
             f"{median}, and {needed['not_reached']} need more than {figures['depth']}."
+        )
+    if total["says_nothing"]:
+        said = bounds(total["coverage_where_said"])
+        result.append(
+            f"Nothing said: for {counted(len(total['says_nothing']))} no passage of the first "
+            f"{figures['depth']} speaks to any side, so the corpus or its search has nothing on "
+            f"them; of the other questions, {said} have every perspective."
         )
     if total["short"]:
         result.append(

@@ -2,68 +2,83 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from perspective_rag.backends.bm25_words import Words, bm25s_package
 from perspective_rag.backends.filters import indexable, passing
-from perspective_rag.checks import count
-from perspective_rag.corpus.loading import Corpus
-from perspective_rag.errors import MissingDependency
-from perspective_rag.threads import in_thread
+from perspective_rag.flow.threads import in_thread
+from perspective_rag.storage.fingerprint import file_sha256
+from perspective_rag.storage.folder_in_work import LOCK, folder_in_work
 from perspective_rag.types import Hit, Passage, Vector
+from perspective_rag.validation import count
+from perspective_rag.values import from_json
 
+_SUMS = "checksums.json"
 _log = logging.getLogger(__name__)
 
 
 class BM25Store:
     """Passages by BM25 (Lucene's variant, k1 1.5, b 0.75) on words of two letters or more.
 
-    English stop words are left out, words are not stemmed. Only passages that share a word with the
-    query are found; ``filter`` is a predicate on passages or a mapping of metadata fields to
-    values. Raises ConfigError for no passages or repeated ids, MissingDependency without bm25s.
+    Titles are read with the texts, English stop words left out, words reduced to their stems
+    (Snowball, English). A word of a query that no passage and no English dictionary holds counts as
+    the nearest word of the passages (``nearest_word``). ``plain``: texts alone, whole words as they
+    stand. Only passages that share a word with the query are found; ``filter`` is a predicate on
+    passages or a mapping of metadata fields to values. Raises ConfigError for no passages or
+    repeated ids, MissingDependency without bm25s.
     """
 
     takes_vector = False
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        self._bm25s = _bm25s()
+    def __init__(self, passages: Sequence[Passage], *, plain: bool = False) -> None:
+        self._words = Words(plain=plain)
         self._passages = indexable(passages)
         self._index: Any = None
-        tokens = self._bm25s.tokenize(
-            [passage.text for passage in self._passages], stopwords="en", show_progress=False
+        tokens = self._words.of_texts(
+            [each.text if plain else each.titled for each in self._passages]
         )
         if tokens.vocab:  # bm25s cannot index texts without a single word
-            self._index = self._bm25s.BM25()
+            self._index = bm25s_package().BM25()
             self._index.index(tokens, show_progress=False)
 
     @classmethod
-    def cached(cls, corpus: Corpus, folder: str | os.PathLike[str]) -> BM25Store:
-        """The store of a corpus from ``folder``, made and kept there when it is not in it yet.
+    def cached(
+        cls,
+        passages: Sequence[Passage],
+        folder: str | os.PathLike[str],
+        *,
+        fingerprint: str,
+        plain: bool = False,
+    ) -> BM25Store:
+        """The store of passages from ``folder``, made and kept there when it is not in it yet.
 
-        The index of each corpus lies in a folder named by its fingerprint; one that cannot be read
-        is made anew.
+        ``fingerprint`` is theirs (``Corpus.fingerprint``): the index lies in a folder of that name.
+        One that cannot be read, or whose files are not what was written, is made anew; one that
+        cannot be written is logged and not kept.
         """
-        bm25s = _bm25s()
-        kept = Path(folder) / f"bm25-{corpus.fingerprint}"
+        bm25s = bm25s_package()
+        kept = Path(folder) / f"{'bm25' if plain else 'bm25-stems'}-{fingerprint}"
         store = cls.__new__(cls)
-        store._bm25s = bm25s
-        store._passages = indexable(corpus.passages)
+        store._words = Words(plain=plain)
+        store._passages = indexable(passages)
         if kept.is_dir():
             try:
+                _check(kept)
                 store._index = bm25s.BM25.load(kept, show_progress=False)
                 if store._index.scores["num_docs"] == len(store._passages):
                     return store
             except Exception as error:  # whatever a damaged file makes of bm25s
                 _log.warning("%s cannot be read and is made anew: %r", kept, error)
             shutil.rmtree(kept, ignore_errors=True)
-        store = cls(corpus.passages)
+        store = cls(passages, plain=plain)
         if store._index is not None:
             store._keep(kept)
         return store
@@ -72,10 +87,8 @@ class BM25Store:
         """The k best passages, best first; fewer when fewer share a word with ``text``."""
         wanted = count("k", k)
         kept = passing(self._passages, filter)
-        [words] = self._bm25s.tokenize(
-            [text], stopwords="en", return_ids=False, show_progress=False
-        )
-        known = [] if self._index is None else self._index.get_tokens_ids([w for w in words if w])
+        words = [] if self._index is None else self._words.of_query(text, self._index)
+        known = self._index.get_tokens_ids(words) if words else []
         if not known:
             return []
         scores = self._index.get_scores_from_ids(known)
@@ -93,23 +106,30 @@ class BM25Store:
         return len(self._passages)
 
     def _keep(self, folder: Path) -> None:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # Written beside its place and moved there whole: a folder of that name is always complete.
-        new = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
+        """Writes the index, where it can be written."""
         try:
-            self._index.save(new, show_progress=False)
-            new.rename(folder)
-        except FileExistsError:
-            shutil.rmtree(new)
-        except OSError:
-            shutil.rmtree(new, ignore_errors=True)
-            if not folder.is_dir():  # else another process was first
-                raise
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            # Written beside its place and moved there whole: a folder of that name is complete.
+            with folder_in_work(folder) as new:
+                self._index.save(new, show_progress=False)
+                (new / _SUMS).write_text(json.dumps(_sums(new)), encoding="utf-8")
+        except OSError as error:
+            _log.warning("%s cannot be written, the index is not kept: %s", folder, error)
 
 
-def _bm25s() -> Any:
+def _sums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of an index, by its name."""
+    files = (each for each in folder.iterdir() if each.is_file())
+    return {each.name: file_sha256(each) for each in files if each.name not in (_SUMS, LOCK)}
+
+
+def _check(folder: Path) -> None:
+    """Raises ValueError where the files are not those that were written."""
     try:
-        import bm25s
-    except ImportError as error:
-        raise MissingDependency("local", "searching with BM25") from error
-    return bm25s
+        written = from_json((folder / _SUMS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError("it has no checksums, as of an earlier build") from None
+    found = _sums(folder)
+    if written != found:
+        wrong = sorted(name for name in {*written, *found} if written.get(name) != found.get(name))
+        raise ValueError(f"damaged: {', '.join(wrong)}")

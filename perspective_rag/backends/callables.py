@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -13,7 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import CapabilityError, ConfigError, LLMReplyError
-from perspective_rag.threads import in_thread
+from perspective_rag.flow.threads import in_thread
+from perspective_rag.prompts.replies import no_reply
+from perspective_rag.redaction import scrubbing
+from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Hit, Matrix, Passage, Prompt, Vector
 from perspective_rag.vectors import as_matrix
 
@@ -69,7 +71,9 @@ class CallableStore:
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """What the function finds, at most k hits."""
         options = _filter_option(self._function, filter)
-        return _hits(self._function(self._query(text, vector), k, **options), k)
+        query = self._query(text, vector)
+        with scrubbing():
+            return _hits(self._function(query, k, **options), k)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
@@ -78,7 +82,9 @@ class CallableStore:
         if self._afunction is None:
             return await in_thread(self.search, text, vector, k=k, filter=filter)
         options = _filter_option(self._afunction, filter)
-        return _hits(await self._afunction(self._query(text, vector), k, **options), k)
+        query = self._query(text, vector)
+        with scrubbing():
+            return _hits(await self._afunction(query, k, **options), k)
 
     def _query(self, text: str, vector: Vector | None) -> Any:
         if self.takes_vector and vector is None:
@@ -91,7 +97,8 @@ class CallableLLM:
 
     The system and the user part of a prompt are joined by a blank line; its schema, choices and
     sampling options are not handed on. ``afunction`` is awaited instead in asynchronous use. Raises
-    LLMReplyError when the reply is not a text.
+    LLMError, with the cause, when the function fails, and LLMReplyError when the reply is not a
+    text.
     """
 
     def __init__(
@@ -107,19 +114,30 @@ class CallableLLM:
 
     def complete(self, prompt: Prompt) -> Completion:
         """The function's reply."""
-        return _completion(self._function(_joined(prompt)), prompt)
+        try:
+            reply = self._function(_joined(prompt))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised)
+            raise failure from failure.__cause__
+        return _completion(reply, prompt)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The reply of ``afunction``, or of the function in a thread."""
         if self._afunction is None:
             return await in_thread(self.complete, prompt)
-        return _completion(await self._afunction(_joined(prompt)), prompt)
+        try:
+            reply = await self._afunction(_joined(prompt))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised)
+            raise failure from failure.__cause__
+        return _completion(reply, prompt)
 
 
 def _rows(function: Callable[[list[str]], ArrayLike], texts: Sequence[str]) -> Matrix:
     if not texts:
         return np.zeros((0, 0))
-    found = function(list(texts))
+    with scrubbing():
+        found = function(list(texts))
     _refuse_coroutine(found, "the embedding function is asynchronous; pass a plain function")
     rows = as_matrix(found, "the embedding function's result")
     if len(rows) != len(texts):
@@ -167,8 +185,7 @@ def _hit(found: Any) -> Hit:
 def _passage(found: Passage | str) -> Passage:
     if isinstance(found, Passage):
         return found
-    digest = hashlib.sha256(found.encode("utf-8", "surrogatepass")).hexdigest()
-    return Passage(f"text-{digest[:16]}", found)
+    return Passage(f"text-{fingerprint(found)}", found)
 
 
 def _unusable(found: Any) -> ConfigError:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import LLMError, MissingDependency
-from perspective_rag.judge.revisions import digest, fingerprint
-from perspective_rag.threads import in_thread
+from perspective_rag.flow.threads import in_thread
+from perspective_rag.prompts.replies import no_reply
+from perspective_rag.redaction import scrubbed
+from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
 from perspective_rag.types import Completion, Prompt
 
 
@@ -48,8 +50,8 @@ class InProcessLLM(ABC):
     def revision(self) -> str:
         """Identifies the weights and how they are run: the hub's revision, or a folder's files."""
         folders = [Path(each) for each in (self.model, self.adapter) if each]
-        files = [fingerprint(each) if each.is_dir() else str(each) for each in folders]
-        return digest(self.name, self._hub_revision, files, *self._settings())
+        files = [model_fingerprint(each) if each.is_dir() else str(each) for each in folders]
+        return fingerprint(self.name, self._hub_revision, files, self._settings())
 
     def complete(self, prompt: Prompt) -> Completion:
         """The model's reply; raises LLMError when there is none."""
@@ -80,7 +82,8 @@ class InProcessLLM(ABC):
                     self._ready = self._load()
                 except MissingDependency:
                     raise
-                except Exception as error:
+                except Exception as raised:
+                    error = scrubbed(raised)
                     reason = f"{type(error).__name__}: {error}"[:500]
                     self._broken = LLMError(f"{self.name} could not be loaded: {reason}")
                     raise self._broken from error
@@ -95,7 +98,4 @@ class InProcessLLM(ABC):
         """What changes the replies besides the weights."""
 
     def _failure(self, prompt: Prompt, error: Exception) -> LLMError:
-        reason = f"{type(error).__name__}: {error}"[:500]
-        failure = LLMError(f"{self.name} gave no reply to prompt {prompt.name!r}: {reason}")
-        failure.__cause__ = error
-        return failure
+        return no_reply(self.name, prompt, error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import warnings
@@ -12,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.kept import KeptValues
+from perspective_rag.flow.threads import in_thread
 from perspective_rag.protocols import LLM
-from perspective_rag.threads import in_thread
+from perspective_rag.storage.fingerprint import cache_key
+from perspective_rag.storage.sqlite_cache import SqliteCache
 from perspective_rag.types import Completion, Prompt
+from perspective_rag.values import from_json
 
 
 class CachedLLM:
@@ -24,17 +25,20 @@ class CachedLLM:
     The key is a hash of the model's ``name`` and every field of the prompt, the value JSON: the
     names of model and prompt, and the raw reply with its token counts. Failures and blank replies
     are never kept. Threads, event loops and processes can share a file; when two ask at once, both
-    get the reply that was stored first. Raises ConfigError when the file cannot be opened; a reply
-    that cannot be stored is returned with a warning.
+    get the reply that was stored first. Raises ConfigError when the file cannot be opened; where it
+    cannot be read or written later, the model's own reply is returned with a warning.
     """
 
     def __init__(self, llm: LLM, path: str | Path) -> None:
         self.llm = llm
         self.path = Path(path)
         try:
-            self._kept = KeptValues(self.path, "llm_replies")
+            self._kept = SqliteCache(self.path, "llm_replies")
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"the reply cache {self.path} cannot be used: {error}") from error
+        if self._kept.problem is not None:
+            said = f"{self.path} cannot be written, new replies are not kept: {self._kept.problem}"
+            warnings.warn(said, stacklevel=2)
 
     @property
     def name(self) -> str:
@@ -61,13 +65,15 @@ class CachedLLM:
         self._kept.close()
 
     def _key(self, prompt: Prompt) -> bytes:
-        values = {field.name: getattr(prompt, field.name) for field in fields(prompt)}
-        text = json.dumps([self.llm.name, values], default=_plain)
-        return hashlib.sha256(text.encode()).digest()
+        return cache_key(self.llm.name, prompt)
 
     def _stored(self, key: bytes) -> Completion | None:
-        found = self._kept.get([key])
-        return Completion(**json.loads(found[key])["reply"]) if found else None
+        try:
+            found = self._kept.get([key])
+            return Completion(**from_json(found[key])["reply"]) if found else None
+        except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
+            warnings.warn(f"{self.path}: a reply could not be read: {error}", stacklevel=4)
+            return None
 
     def _keep(self, key: bytes, prompt: Prompt, completion: Completion) -> Completion:
         if not completion.text.strip():

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from perspective_rag.backends.filters import Positions, indexable, passing
 from perspective_rag.errors import ConfigError
+from perspective_rag.flow.threads import in_thread
 from perspective_rag.select.inputs import places
-from perspective_rag.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 

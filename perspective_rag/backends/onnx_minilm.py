@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.checks import count
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.listing import PACKAGED
 from perspective_rag.types import Matrix
+from perspective_rag.validation import count
 from perspective_rag.vectors import normalised
 
 _PURPOSE = "embedding texts with ONNX Runtime"
@@ -58,6 +59,7 @@ class OnnxMiniLM:
         for path in (self._model_path, self._tokenizer_path):
             if not path.is_file():
                 raise ConfigError(f"{path} does not exist; pass model_path and tokenizer_path")
+        self.relevance_floor = PACKAGED if model_path is None else None
         self._label = "all-MiniLM-L6-v2-int8" if model_path is None else self._model_path.stem
         self._max_tokens = max_tokens
         self._batch_size = batch_size
@@ -66,13 +68,21 @@ class OnnxMiniLM:
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the loaded model, so that it can be copied and sent to another process."""
+        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_loaded")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock(), _loaded=None)
+
     @cached_property
     def name(self) -> str:
         """The model, and a hash of everything that its embeddings depend on."""
-        digest = hashlib.sha256(f"{self._pooling} {self._max_tokens}".encode())
+        # Not ``fingerprint``: trained probes and published results carry this name.
+        found = hashlib.sha256(f"{self._pooling} {self._max_tokens}".encode())
         for path in (self._model_path, self._tokenizer_path):
-            digest.update(path.read_bytes())
-        return f"{self._label}@{digest.hexdigest()[:12]}"
+            found.update(path.read_bytes())
+        return f"{self._label}@{found.hexdigest()[:12]}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """One unit row for each text, shape (n, d), float32."""
@@ -128,6 +138,8 @@ class OnnxMiniLM:
         except ImportError as error:
             raise MissingDependency("local", _PURPOSE) from error
         options = onnxruntime.SessionOptions()
+        # Threads that spin while they wait take a busy machine's cores from everything else.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         if self._threads is not None:
             options.intra_op_num_threads = self._threads
         try:
@@ -152,6 +164,7 @@ class OnnxMiniLM:
             tokenizer = Tokenizer.from_file(str(self._tokenizer_path))
         except Exception as error:  # tokenizers raises plain Exception
             raise ConfigError(f"{self._tokenizer_path} is not a tokenizer: {error}") from error
+        tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         tokenizer.no_padding()
         tokenizer.enable_truncation(self._max_tokens)
         return tokenizer

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib.util
 import json
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from perspective_rag.backends.logprobs import probabilities_of_choice, spellings
 from perspective_rag.backends.messages import messages_of
-from perspective_rag.checks import count, is_number
-from perspective_rag.errors import ConfigError, LLMError, MissingDependency
-from perspective_rag.flow import Flow, Limits, Reply, arun, call, run
+from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.flow.calls import Limits
+from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.places import AsyncPlaces, Places
+from perspective_rag.flow.steps import Flow, Reply, call
+from perspective_rag.prompts.replies import no_reply
+from perspective_rag.redaction import public, public_address, secrets_of, without_secrets
+from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Prompt
+from perspective_rag.validation import count, is_number
 
 # The most alternatives for a token that OpenAI and vLLM give.
 _TOP_LOGPROBS = 20
 # The client has its own time-outs and bounds.
 _OWN_LIMITS = Limits(timeout=None)
-_SECRET_NAME = re.compile(
-    r"api[-_]?key|secret|password|credential|authoriz|headers|extra_query|(?<![a-z])token$", re.I
-)
 
 
 def check_attempts(timeout: float, max_retries: int) -> None:
@@ -57,9 +59,10 @@ class OpenAICompatibleLLM:
     """A model by its name on a server that speaks the chat completions protocol.
 
     ``base_url`` is the server's (None: OpenAI's own, or OPENAI_BASE_URL); ``api_key`` defaults to
-    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt; there are up to ``1 + max_retries``.
-    ``options`` are further fields of every request, e.g. ``{"reasoning_effort": "low"}``; a field
-    set to None is not sent. ``constrain_choices`` makes vLLM restrict a reply to the choices.
+    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt, from connecting to the last byte;
+    there are up to ``1 + max_retries``. ``options`` are further fields of every request, e.g.
+    ``{"reasoning_effort": "low"}``; a field set to None is not sent. ``constrain_choices`` makes
+    vLLM restrict a reply to the choices.
 
     A server that rejects a JSON schema or log-probabilities is asked again without, and then always
     without. Threads and event loops can share an instance. Raises MissingDependency without
@@ -78,7 +81,7 @@ class OpenAICompatibleLLM:
         options: Mapping[str, Any] | None = None,
         constrain_choices: bool = False,
     ) -> None:
-        if importlib.util.find_spec("openai") is None:
+        if any(importlib.util.find_spec(each) is None for each in ("openai", "httpx")):
             raise MissingDependency("openai", "OpenAICompatibleLLM")
         if not model:
             raise ConfigError(f"expected the name of a model that the server has; got {model!r}")
@@ -93,7 +96,7 @@ class OpenAICompatibleLLM:
         self.constrain_choices = constrain_choices
         self._api_key = api_key
         self._lock = threading.Lock()
-        self._places = threading.BoundedSemaphore(max_concurrency)
+        self._places = Places(max_concurrency)
         self._client: Any = None
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = WeakKeyDictionary()
         self._rejected: frozenset[str] = frozenset()
@@ -103,23 +106,23 @@ class OpenAICompatibleLLM:
         """The model, its server and a hash of the options: equal names answer alike."""
         server = f"@{urlsplit(self.base_url).netloc.rpartition('@')[2]}" if self.base_url else ""
         extra = {**self.options, **({"constrain": True} if self.constrain_choices else {})}
-        text = json.dumps(_public(extra), sort_keys=True, default=repr)
-        return f"{self.model}{server}" + (f"#{_digest(text)}" if extra else "")
+        text = json.dumps(public(extra), sort_keys=True, default=repr)
+        return f"{self.model}{server}" + (f"#{fingerprint(text, digits=8)}" if extra else "")
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments of the constructor as JSON-ready values, without keys and headers."""
         return {
             "model": self.model,
-            "base_url": _public_url(self.base_url),
+            "base_url": public_address(self.base_url),
             "timeout": self.timeout,
             "max_retries": self.max_retries,
             "max_concurrency": self.max_concurrency,
-            "options": _public(self.options),
+            "options": public(self.options),
             "constrain_choices": self.constrain_choices,
         }
 
     def __repr__(self) -> str:
-        return f"OpenAICompatibleLLM({self.model!r}, base_url={_public_url(self.base_url)!r})"
+        return f"OpenAICompatibleLLM({self.model!r}, base_url={public_address(self.base_url)!r})"
 
     def complete(self, prompt: Prompt) -> Completion:
         """The model's reply; raises LLMError, with the cause, when there is none."""
@@ -128,6 +131,21 @@ class OpenAICompatibleLLM:
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same without blocking the event loop."""
         return await arun(self._exchange(prompt), limits=_OWN_LIMITS)
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """The reply piece by piece, over a connection of its own; raises LLMError, with the cause,
+        where it fails. ``timeout`` holds for connecting and between two pieces.
+        """
+        from perspective_rag.backends.openai_streaming import pieces
+
+        request = self._request(prompt, self._extras(prompt) & {"schema"} - self._rejected)
+        try:
+            with self._places.one():
+                for piece in pieces(self._settings(), request):
+                    yield without_secrets(piece, self._secrets)
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, self._secrets)
+            raise failure from failure.__cause__
 
     def close(self) -> None:
         """Closes the connections of the sync client; a later call opens new ones."""
@@ -155,21 +173,23 @@ class OpenAICompatibleLLM:
                         self._rejected |= wanted
             if reply.error is not None:
                 raise reply.error
-            return _completion(prompt, reply.value)
-        except Exception as error:
-            raise LLMError(self._without_key(prompt, error)) from error
+            completion = _completion(prompt, reply.value)
+            return replace(completion, text=without_secrets(completion.text, self._secrets))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, self._secrets)
+            raise failure from failure.__cause__
 
     def _sent(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
         request = self._request(prompt, extras)
         return call("llm", self._create, request, afunction=self._acreate)
 
     def _create(self, request: dict[str, Any]) -> Any:
-        with self._places:
+        with self._places.one():
             return self._sync_client().chat.completions.create(**request)
 
     async def _acreate(self, request: dict[str, Any]) -> Any:
         here = await self._here()
-        async with here.places:
+        async with here.places.one():
             return await here.client.chat.completions.create(**request)
 
     def _extras(self, prompt: Prompt) -> frozenset[str]:
@@ -208,7 +228,10 @@ class OpenAICompatibleLLM:
             if self._client is None:
                 from openai import OpenAI
 
-                self._client = OpenAI(**self._settings())
+                from perspective_rag.backends.timed_http import TimedClient
+
+                http: Any = TimedClient(self.timeout)
+                self._client = OpenAI(**self._settings(), http_client=http)
             return self._client
 
     async def _here(self) -> _LoopClient:
@@ -220,8 +243,11 @@ class OpenAICompatibleLLM:
             if here is None:
                 from openai import AsyncOpenAI
 
-                client = AsyncOpenAI(**self._settings())
-                here = _LoopClient(client, asyncio.Semaphore(self.max_concurrency), _keep(client))
+                from perspective_rag.backends.timed_http import TimedAsyncClient
+
+                http: Any = TimedAsyncClient(self.timeout)
+                client = AsyncOpenAI(**self._settings(), http_client=http)
+                here = _LoopClient(client, AsyncPlaces(self.max_concurrency), _keep(client))
                 self._loops[loop] = here
                 fresh = True
             else:
@@ -230,17 +256,15 @@ class OpenAICompatibleLLM:
             await here.keeper.__anext__()
         return here
 
-    def _without_key(self, prompt: Prompt, error: Exception) -> str:
-        reason = f"{type(error).__name__}: {error}"[:500]
-        key = self._settings()["api_key"]
-        reason = reason.replace(key, "***") if key and len(key) > 6 else reason
-        return f"{self.name} gave no reply to prompt {prompt.name!r}: {reason}"
+    @property
+    def _secrets(self) -> list[str]:
+        return secrets_of(self._settings(), self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class _LoopClient:
     client: Any
-    places: asyncio.Semaphore
+    places: AsyncPlaces
     keeper: AsyncGenerator[None, None]
 
 
@@ -261,26 +285,15 @@ def _completion(prompt: Prompt, response: Any) -> Completion:
     usage = response.usage
     return Completion(
         text=text,
-        prompt_tokens=getattr(usage, "prompt_tokens", None) or 0,
-        completion_tokens=getattr(usage, "completion_tokens", None) or 0,
+        prompt_tokens=_count(getattr(usage, "prompt_tokens", None)),
+        completion_tokens=_count(getattr(usage, "completion_tokens", None)),
         choice_probabilities=probabilities_of_choice(prompt.choices, choice),
     )
 
 
+def _count(tokens: Any) -> int:
+    return tokens if isinstance(tokens, int) and tokens > 0 else 0
+
+
 def _schema_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def _public_url(url: str | None) -> str | None:
-    parts = urlsplit(url) if url else None
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts else None
-
-
-def _public(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _public(v) for k, v in value.items() if not _SECRET_NAME.search(str(k))}
-    return [_public(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from perspective_rag.backends.openai_compatible import check_attempts, client_settings
-from perspective_rag.checks import count
 from perspective_rag.errors import ConfigError, MissingDependency, RetrievalError
+from perspective_rag.redaction import scrubbed, secrets_of
 from perspective_rag.types import Matrix
+from perspective_rag.validation import count
 from perspective_rag.vectors import normalised
 
 
@@ -19,10 +20,12 @@ class OpenAICompatibleEmbedder:
     """Unit embeddings by a model on a server; a blank text has a row of zeros and is not sent.
 
     ``base_url`` is the server's (None: OpenAI's own, or OPENAI_BASE_URL); ``api_key`` defaults to
-    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt; there are up to ``1 + max_retries``.
-    ``batch_size`` texts are sent at a time. Raises MissingDependency without ``openai``,
-    ConfigError without a key or for values out of range, and RetrievalError, with the cause, when
-    the server fails or gives other rows than it was asked for.
+    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt, from connecting to the last byte;
+    there are up to ``1 + max_retries``. ``batch_size`` texts are sent at a time.
+
+    Raises MissingDependency without ``openai``, ConfigError without a key or for values out of
+    range, and RetrievalError, with the cause, when the server fails or gives other rows than it was
+    asked for.
     """
 
     def __init__(
@@ -37,6 +40,8 @@ class OpenAICompatibleEmbedder:
     ) -> None:
         try:
             import openai
+
+            from perspective_rag.backends.timed_http import TimedClient
         except ImportError as error:
             raise MissingDependency("openai", "embedding texts on a server") from error
         check_attempts(timeout, max_retries)
@@ -44,10 +49,11 @@ class OpenAICompatibleEmbedder:
         server = f"@{urlsplit(base_url).netloc.rpartition('@')[2]}" if base_url else ""
         self.name = f"{model}{server}"
         self._batch_size = count("batch_size", batch_size)
+        settings = client_settings(base_url, api_key, timeout, max_retries)
+        self._secrets = secrets_of(settings)
         try:
-            self._client: Any = openai.OpenAI(
-                **client_settings(base_url, api_key, timeout, max_retries)
-            )
+            http: Any = TimedClient(timeout)
+            self._client: Any = openai.OpenAI(**settings, http_client=http)
         except openai.OpenAIError as error:
             raise ConfigError(
                 "no key for OpenAI's server: pass api_key=, or set OPENAI_API_KEY"
@@ -77,7 +83,8 @@ class OpenAICompatibleEmbedder:
             )
             data = sorted(reply.data, key=lambda item: item.index)
             rows: Matrix = np.array([item.embedding for item in data], dtype=np.float32)
-        except Exception as error:
+        except Exception as raised:
+            error = scrubbed(raised, self._secrets)
             raise RetrievalError(f"{self.name} gave no embeddings: {error}") from error
         if rows.ndim != 2 or len(rows) != len(texts):
             raise RetrievalError(

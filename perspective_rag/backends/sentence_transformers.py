@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.errors import MissingDependency
+from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Matrix
 
 _ENDS = 1 << 20
@@ -48,15 +48,9 @@ class SentenceTransformerEmbedder:
         folder = Path(self._source)
         if not folder.is_dir():
             return self._source
-        digest = hashlib.sha256()
-        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-            size = path.stat().st_size
-            digest.update(f"{path.relative_to(folder).as_posix()} {size}\n".encode())
-            with path.open("rb") as stream:
-                digest.update(stream.read(_ENDS))
-                stream.seek(max(0, size - _ENDS))
-                digest.update(stream.read(_ENDS))
-        return f"{folder.resolve().name}@{digest.hexdigest()[:12]}"
+        files = sorted(each for each in folder.rglob("*") if each.is_file())
+        ends = ((path.relative_to(folder).as_posix(), *_ends(path)) for path in files)
+        return f"{folder.resolve().name}@{fingerprint(ends, digits=12)}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """One unit row for each text, shape (n, d), float32."""
@@ -94,3 +88,12 @@ class SentenceTransformerEmbedder:
                 "sentence-transformers", f"embedding texts with {self._source!r}"
             ) from error
         return SentenceTransformer(self._source, device=self._device)
+
+
+def _ends(path: Path) -> tuple[int, bytes, bytes]:
+    """A file's size, first and last bytes, which tell large weights apart without reading them."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        first = stream.read(_ENDS)
+        stream.seek(max(0, size - _ENDS))
+        return size, first, stream.read(_ENDS)

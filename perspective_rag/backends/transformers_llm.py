@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from perspective_rag.backends.in_process import InProcessLLM
 from perspective_rag.backends.logprobs import bare_token, choice_of, normalised_mass
-from perspective_rag.backends.messages import messages_of
+from perspective_rag.backends.messages import markers_in, messages_of
 from perspective_rag.errors import LLMError, MissingDependency
 from perspective_rag.judge.encoding import batches_by_length
 from perspective_rag.types import Completion, Prompt
@@ -46,10 +47,11 @@ class TransformersLLM(InProcessLLM):
         self._loading = {"revision": revision, **({"gguf_file": gguf_file} if gguf_file else {})}
         self._gguf_file = gguf_file
         self._device, self._dtype, self._options = device, dtype, dict(options or {})
+        self._markers: re.Pattern[str] | None = None
         self._choice_ids: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def _settings(self) -> Sequence[object]:
-        return self._gguf_file, self._dtype
+        return self._gguf_file, str(self._dtype)
 
     def complete_many(self, prompts: Sequence[Prompt]) -> list[Completion | LLMError]:
         """A reply or an error for each prompt, in their order."""
@@ -182,6 +184,8 @@ class TransformersLLM(InProcessLLM):
             (plain,) = messages_of(prompt, show_schema=True, own_system=False)
             ids = tokenizer(plain["content"])["input_ids"]
             return ids
+        if self._markers is None:
+            self._markers = markers_in(tokenizer)
         text = self._templated(tokenizer, prompt)
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
@@ -190,7 +194,9 @@ class TransformersLLM(InProcessLLM):
         from jinja2.exceptions import TemplateError
 
         for own_system in (True, False):
-            messages = messages_of(prompt, show_schema=True, own_system=own_system)
+            messages = messages_of(
+                prompt, show_schema=True, own_system=own_system, markers=self._markers
+            )
             try:
                 return str(
                     tokenizer.apply_chat_template(

@@ -8,7 +8,7 @@ from typing import Any
 
 from perspective_rag.backends.in_process import InProcessLLM
 from perspective_rag.backends.logprobs import bare_token, choice_probabilities, spellings
-from perspective_rag.backends.messages import messages_of
+from perspective_rag.backends.messages import markers_in, messages_of
 from perspective_rag.errors import LLMError, MissingDependency
 from perspective_rag.types import Completion, Prompt
 
@@ -48,7 +48,7 @@ class VLLMEngine(InProcessLLM):
         self._options = dict(options or {})
 
     def _settings(self) -> Sequence[object]:
-        return (sorted(self._options.items()),)
+        return [(name, repr(value)) for name, value in sorted(self._options.items())]
 
     def complete_many(self, prompts: Sequence[Prompt]) -> list[Completion | LLMError]:
         """A reply or an error for each prompt, in their order."""
@@ -72,10 +72,13 @@ class VLLMEngine(InProcessLLM):
 
             shared["lora_request"] = LoRARequest("adapter", 1, self.adapter)
         sampling = [self._sampling(vllm, prompt) for prompt in prompts]
-        has_template = bool(getattr(engine.get_tokenizer(), "chat_template", None))
+        tokenizer = engine.get_tokenizer()
+        has_template = bool(getattr(tokenizer, "chat_template", None))
+        markers = markers_in(tokenizer) if has_template else None
         own_system = self._own_system and has_template
         chats = [
-            messages_of(prompt, show_schema=False, own_system=own_system) for prompt in prompts
+            messages_of(prompt, show_schema=False, own_system=own_system, markers=markers)
+            for prompt in prompts
         ]
         if has_template:
             outputs: list[Any] = engine.chat(chats, sampling, **shared)

@@ -10,14 +10,17 @@ from typing import Any
 
 from perspective_rag.commands.parts import (
     build_pipeline,
+    calibration_option,
     console,
     corpus_options,
+    llm_judge_option,
     llm_options,
     read_corpus,
     whole,
 )
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.types import Answer, RetrievalResult
+from perspective_rag.results import Answer, RetrievalResult
+from perspective_rag.text import escaped
 
 
 def add_command(commands: Any) -> None:
@@ -29,8 +32,8 @@ def add_command(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def answer_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what an answer depends on, and ``--json``."""
+def answer_options(parser: argparse.ArgumentParser, *, once: bool = True) -> None:
+    """Adds what an answer depends on; ``once``: and ``--json``, for a single answer."""
     parser.add_argument(
         "--perspective",
         action="append",
@@ -44,9 +47,12 @@ def answer_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="where the question names no sides, take so many from the passages (default: 2)",
     )
-    parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    if once:
+        parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     parser.add_argument("-k", type=int, default=6, help="passages to show (default: 6)")
+    calibration_option(parser)
     llm_options(parser, "for perspectives and answer")
+    llm_judge_option(parser)
     parser.add_argument(
         "--strict", action="store_true", help="stop at anything that failed instead of reporting it"
     )
@@ -54,7 +60,12 @@ def answer_options(parser: argparse.ArgumentParser) -> None:
 
 def chosen_options(options: argparse.Namespace) -> dict[str, Any]:
     """The pipeline's options among those of ``answer_options``."""
-    return {"k": options.k, "discover": options.discover, "strict": options.strict}
+    return {
+        "k": options.k,
+        "discover": options.discover,
+        "strict": options.strict,
+        "calibration": options.calibration,
+    }
 
 
 def answered(
@@ -66,9 +77,10 @@ def answered(
 
 
 def write_json(result: RetrievalResult, answer: Answer) -> None:
-    """Both as one JSON document on standard output."""
+    """Both as one JSON document on standard output; what is no number becomes null."""
     document = {"result": result.to_dict(), "answer": answer.to_dict()}
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(escaped(text) + "\n")
 
 
 def _run(options: argparse.Namespace) -> None:

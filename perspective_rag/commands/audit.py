@@ -24,18 +24,24 @@ from perspective_rag.audit.measure import Progress, check_cuts
 from perspective_rag.backends.callables import CallableStore
 from perspective_rag.commands.parts import (
     build_pipeline,
+    calibration_option,
     console,
     corpus_options,
+    encoder_of,
     extractor_of,
     judge_of,
     llm_options,
+    packaged_encoder,
     read_corpus,
     whole,
 )
+from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.extract.rules import GivenPerspectives
+from perspective_rag.listing import Calibration
 from perspective_rag.protocols import Embedder, Store
-from perspective_rag.user_retriever import made_store
+from perspective_rag.reporting.progress import progress_bars
+from perspective_rag.storage.whole_file import replace_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +64,7 @@ def add_command(commands: Any) -> None:
     add("--draft", action="store_true", help="write the perspectives to be edited, and stop")
     llm_options(parser, "that writes the perspectives (default: rules)")
     add("--judge", default="default", help="default, a preset[@URL], llm:MODEL[@URL], a model")
+    calibration_option(parser)
     add("--min-support", type=float, help="probability that counts as support, in [0, 1]")
     add("-k", type=int, default=5, help="passages a model is shown (default: %(default)s)")
     add("--depth", type=int, default=30, help="passages looked through (default: %(default)s)")
@@ -85,6 +92,7 @@ def _run(options: argparse.Namespace) -> int:
     # A pipeline chooses k passages together: what it would show at a greater depth is another set.
     depth = options.k if options.pipeline else max(options.depth, options.k)
     check_cuts(options.k, depth)
+    calibration = Calibration.of(options.calibration) if options.calibration else None
     judge = judge_of(options.judge, options.cache)
     questions, problems = with_perspectives(_questions(options), extractor_of(options))
     written = options.out / "perspectives.jsonl"
@@ -104,6 +112,8 @@ def _run(options: argparse.Namespace) -> int:
             judge,
             k=options.k,
             depth=depth,
+            encoder=_encoder(options),
+            calibration=calibration,
             min_support=options.min_support,
             strict=options.strict,
             on_progress=progress,
@@ -114,9 +124,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.pipeline and options.judge == "default":
         about["Caution"] = "the judge that scores is the one that chose; give another --judge"
     missed = limits.missed(figures)
-    _write(options.out, {"about": about, **figures, "missed": missed})
-    page = audit_page(figures, about=about, missed=missed)
-    (options.out / "audit.html").write_text(page, encoding="utf-8")
+    document = {"about": about, **figures, "missed": missed}
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    replace_file(options.out / "audit.html", audit_page(figures, about=about, missed=missed))
+    replace_file(options.out / "audit.json", text + "\n")
     from perspective_rag.commands.audit_tables import show_audit
 
     show_audit(figures, about, missed, screen)
@@ -127,6 +138,15 @@ def _run(options: argparse.Namespace) -> int:
         soft_wrap=True,
     )
     return MISSED if missed else 0
+
+
+def _encoder(options: argparse.Namespace) -> Embedder | None:
+    """What measures relevance for the packaged judge; the verdicts of another are its own, unless
+    they were calibrated.
+    """
+    if options.judge != "default" and options.calibration is None:
+        return None
+    return encoder_of(options.encoder) or packaged_encoder()
 
 
 def _questions(options: argparse.Namespace) -> list[AuditQuestion]:
@@ -171,7 +191,14 @@ def _retriever(options: argparse.Namespace, screen: Console) -> tuple[Store, Emb
     # Without perspectives the pipeline is plain retrieval; the model of --llm writes those of the
     # audit, and the pipeline finds its own.
     plain = {} if options.pipeline else {"extractor": GivenPerspectives(())}
-    pipeline = build_pipeline(options, corpus, screen, strict=options.strict, **plain)
+    pipeline = build_pipeline(
+        options,
+        corpus,
+        screen,
+        strict=options.strict,
+        calibration=options.calibration,
+        **plain,
+    )
 
     def search(text: str, k: int) -> Sequence[Any]:
         return pipeline.retrieve(text, k=k, fetch_k=max(50, k)).passages
@@ -190,17 +217,9 @@ def _show_draft(questions: Sequence[AuditQuestion], screen: Console) -> None:
             screen.print("  no perspectives were found: write them", style="yellow")
 
 
-def _write(folder: Path, document: dict[str, Any]) -> None:
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / "audit.json").write_text(text + "\n", encoding="utf-8")
-
-
 @contextmanager
 def _progress(screen: Console) -> Iterator[Progress]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=screen, transient=True) as bars:
+    with progress_bars(screen) as bars:
         tasks: dict[str, Any] = {}
 
         def tick(stage: str, done: int, total: int) -> None:

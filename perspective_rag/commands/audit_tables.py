@@ -15,6 +15,7 @@ from perspective_rag.audit.measure import NEUTRAL
 from perspective_rag.audit.verdict import bounds, number, problem_line, sentences
 
 SHOWN = 20
+_COLUMNS = ("support", "oppose", "mixed", "takes", "needed", "follows")
 Figures = Mapping[str, Any]
 
 
@@ -44,6 +45,7 @@ def _totals(figures: Figures) -> Table:
     asked = {NEUTRAL: "as it stands", "support": "as a supporter", "oppose": "as an opponent"}
     rows = [
         ("questions with every perspective taken", bounds(total["coverage"])),
+        ("the same, where anything is said", bounds(total["coverage_where_said"])),
         ("one-sided questions", bounds(total["one_sided"])),
         *((f"lean, asked {asked[w]}", number(total["leans"][w])) for w in WORDINGS),
         ("follows the wording", number(total["follows"])),
@@ -65,18 +67,21 @@ def _questions(figures: Figures) -> Table:
     hidden = f", the first {SHOWN} of {len(rows)}" if len(rows) > SHOWN else ""
     table = Table(title=f"By question{hidden}", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("question", ratio=1)
-    for column in ("support", "oppose", "takes", "needed", "follows"):
+    for column in _COLUMNS:
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows[:SHOWN]:
         if row["error"]:
-            table.add_row(Text(row["question"]), *[Text("failed", style="red")] * 5)
+            table.add_row(Text(row["question"]), *[Text("failed", style="red")] * len(_COLUMNS))
             continue
         neutral = row["wordings"][NEUTRAL]
         table.add_row(
             Text(row["question"]),
             str(neutral.get("support", "–")),
             str(neutral.get("oppose", "–")),
-            f"{len(row['covered'])}/{len(row['perspectives'])}",
+            str(neutral.get("mixed", "–")),
+            "nothing"
+            if row["says_nothing"]
+            else f"{len(row['covered'])}/{len(row['perspectives'])}",
             "–" if row["needed"] is None else str(row["needed"]),
             "–" if row["follows"] is None else f"{row['follows']:+.2f}",
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,8 @@ from perspective_rag.dataset import (
     review_page,
 )
 from perspective_rag.errors import ConfigError
+from perspective_rag.reporting.progress import progress_bars
+from perspective_rag.storage.whole_file import replace_file
 
 
 def add_command(commands: Any) -> None:
@@ -28,7 +29,12 @@ def add_command(commands: Any) -> None:
         help="make questions with perspectives from opposing documents, surveys and debates",
     )
     add = parser.add_argument
-    add("sources", type=Path, metavar="SOURCES", help="JSON lines (.gz); see docs/audit.md")
+    add(
+        "sources",
+        type=Path,
+        metavar="SOURCES",
+        help="JSON lines (.gz) of documents, surveys or debates",
+    )
     add("--out", type=Path, required=True, help="the data set (.jsonl); call again to resume")
     llm_options(parser, "that writes questions and perspectives", required=True)
     add(
@@ -45,8 +51,6 @@ def add_command(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     screen = console()
     if options.out.suffix != ".jsonl":
         raise ConfigError(f"--out names the data set, a .jsonl file; got {options.out}")
@@ -63,9 +67,8 @@ def _run(options: argparse.Namespace) -> None:
         markup=False,
         highlight=False,
     )
-    columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=screen, transient=True) as bars:
-        task = bars.add_task("", total=len(sources))
+    with progress_bars(screen) as bars:
+        task = bars.add_task("writing", total=len(sources))
         built = build_dataset(
             sources,
             llm,
@@ -77,8 +80,8 @@ def _run(options: argparse.Namespace) -> None:
             on_progress=lambda done, total: bars.update(task, completed=done),
         )
     lines = [json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in built.kept]
-    _replace(options.out, "".join(lines))
-    _replace(review, review_page(built, options.out.name))
+    replace_file(options.out, "".join(lines))
+    replace_file(review, review_page(built, options.out.name))
     screen.print(_said(built), markup=False, highlight=False)
     screen.print(f"Written: {options.out}, {review}", markup=False, highlight=False, soft_wrap=True)
     if not built.kept:
@@ -100,14 +103,3 @@ def _said(built: Built) -> str:
         f"{listed}; {built.resumed} were there already; {built.calls} calls, "
         f"{built.prompt_tokens:,} + {built.completion_tokens:,} tokens"
     )
-
-
-def _replace(path: Path, text: str) -> None:
-    """The whole file or the one before: never a half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    with new.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(new, path)

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from perspective_rag.commands.parts import build_pipeline, console, corpus_options, read_corpus
+from perspective_rag.errors import CorpusError
 
 
 def add_command(commands: Any) -> None:
@@ -23,6 +24,8 @@ def _run(options: argparse.Namespace) -> None:
     build_pipeline(options, corpus, screen)
     kind = "vectors" if options.dense else "BM25"
     folder = options.cache / corpus.fingerprint[:16]
+    if not (folder.is_dir() and any(folder.iterdir())):  # asking goes on without, this does not
+        raise CorpusError(f"the index could not be written to {folder}: the warnings say why")
     screen.print(
         f"{len(corpus):,} passages, {len(corpus.problems)} problems; {kind} in {folder}",
         highlight=False,

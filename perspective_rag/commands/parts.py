@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
+from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.corpus import Corpus
+from perspective_rag.corpus.loading import EXAMPLE_DEBATES
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extract.llm import LLMExtractor
 from perspective_rag.extract.rules import RuleExtractor
+from perspective_rag.factories.local import local_pipeline
 from perspective_rag.judge.presets import PRESETS
-from perspective_rag.local import local_pipeline
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Extractor, Judge
-from perspective_rag.user_retriever import load_object
+from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
+from perspective_rag.reporting.progress import progress_bars
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,20 +32,42 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 def corpus_options(
     parser: argparse.ArgumentParser, *, required: bool = False, default: Path | None = None
 ) -> None:
-    """Adds ``--corpus``, ``--dense`` and ``--cache``."""
-    parser.add_argument(
+    """Adds ``--corpus`` or ``--example``, ``--dense``, ``--encoder`` and ``--cache``."""
+    source = parser.add_mutually_exclusive_group(required=required)
+    source.add_argument(
         "--corpus",
         type=Path,
-        required=required,
         default=default,
+        metavar="PATH",
         help="JSONL (.gz), CSV, or a folder of texts, Markdown and HTML"
         + (" (default: the sample debates)" if default else ""),
+    )
+    source.add_argument(
+        "--example",
+        dest="corpus",
+        action="store_const",
+        const=EXAMPLE_DEBATES,
+        default=default,
+        help="the sample debates that come with the package",
     )
     parser.add_argument(
         "--dense", action="store_true", help="embed the whole corpus first and search by vector"
     )
     parser.add_argument(
+        "--encoder",
+        default="default",
+        metavar="NAME",
+        help="a sentence-transformers model or folder, or module:factory (default: the packaged)",
+    )
+    parser.add_argument(
         "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
+    )
+
+
+def calibration_option(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--calibration``."""
+    parser.add_argument(
+        "--calibration", type=Path, metavar="FILE", help="what perspective-rag calibrate wrote"
     )
 
 
@@ -55,6 +81,15 @@ def llm_options(parser: argparse.ArgumentParser, purpose: str, *, required: bool
     )
 
 
+def llm_judge_option(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--llm-judge``."""
+    parser.add_argument(
+        "--llm-judge",
+        action="store_true",
+        help="ask --llm, too, about passages the judge is unsure of, a call for each",
+    )
+
+
 def whole(text: str) -> int:
     """A whole number of at least 0, for ``argparse``."""
     if not text.isdecimal():
@@ -63,13 +98,14 @@ def whole(text: str) -> int:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """The terminal; raises MissingDependency without rich."""
+    """The terminal, which shows no control characters; raises MissingDependency without rich."""
     try:
-        from rich.console import Console
+        from perspective_rag.reporting.terminal import SafeConsole
     except ImportError as error:
         raise MissingDependency("local", "the command line") from error
-    found = Console(stderr=stderr)
-    return found if found.is_terminal else Console(stderr=stderr, width=100)
+    found = SafeConsole(stderr=stderr)
+    wide = found.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return found if wide else SafeConsole(stderr=stderr, width=100)
 
 
 def read_corpus(options: argparse.Namespace, screen: Console) -> Corpus:
@@ -86,29 +122,58 @@ def build_pipeline(
     options: argparse.Namespace, corpus: Corpus, screen: Console, **settings: Any
 ) -> PerspectivePipeline:
     """Everything on this machine; a language model only when one is named."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    parts: dict[str, Any] = {}
-    llm = language_model(options)
-    if llm is not None:
-        parts["extractor"] = LLMExtractor(llm, fallback=RuleExtractor())
-        parts["answerer"] = GroundedAnswerer(llm)
-    columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("", total=len(corpus), visible=options.dense)
-        return local_pipeline(
+    with progress_bars(screen) as progress:
+        task = progress.add_task("embedding", total=len(corpus), visible=options.dense)
+        return pipeline_over(
+            options,
             corpus,
-            cache=options.cache,
-            dense=options.dense,
-            on_progress=lambda done, total: progress.update(task, completed=done, total=total),
-            **parts | settings,
+            lambda done, total: progress.update(task, completed=done, total=total),
+            **settings,
         )
+
+
+def pipeline_over(
+    options: argparse.Namespace,
+    corpus: Corpus,
+    on_progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> PerspectivePipeline:
+    """The same, telling ``on_progress`` of the passages embedded so far and of all."""
+    parts = model_parts(options)
+    if getattr(options, "llm_judge", False):
+        parts["llm_judge"] = asked_again(options)
+    pipeline = local_pipeline(
+        corpus,
+        cache=options.cache,
+        dense=options.dense,
+        embedder=encoder_of(options.encoder),
+        on_progress=on_progress,
+        **parts | settings,
+    )
+    if isinstance(pipeline.answerer, GroundedAnswerer):
+        pipeline.answerer.fallback = ExtractiveAnswerer(pipeline.judge)
+    return pipeline
+
+
+def model_parts(options: argparse.Namespace) -> dict[str, Any]:
+    """Extractor and answerer of the language model that was named; empty where none was."""
+    llm = language_model(options)
+    if llm is None:
+        return {}
+    return {
+        "extractor": LLMExtractor(llm, fallback=RuleExtractor()),
+        "answerer": GroundedAnswerer(llm),
+    }
+
+
+def asked_again(options: argparse.Namespace) -> Judge:
+    """The judge of ``--llm-judge``; raises ConfigError where no model was named."""
+    from perspective_rag.judge.llm import LLMJudge
+
+    llm = language_model(options)
+    if llm is None:
+        raise ConfigError("--llm-judge needs a language model: name it with --llm MODEL")
+    return LLMJudge(llm)
 
 
 def language_model(options: argparse.Namespace) -> LLM | None:
@@ -124,6 +189,35 @@ def extractor_of(options: argparse.Namespace) -> Extractor:
     """Rules, or the language model with the rules behind it."""
     llm = language_model(options)
     return RuleExtractor() if llm is None else LLMExtractor(llm, fallback=RuleExtractor())
+
+
+def encoder_of(spec: str) -> Embedder | None:
+    """An encoder by a word: ``default`` is the package's own (None), ``module:factory`` one of your
+    own, anything else a folder or Hugging Face id of a sentence-transformers model.
+    """
+    from perspective_rag.backends.sentence_transformers import SentenceTransformerEmbedder
+
+    if spec == "default":
+        return None
+    module, found, factory = spec.partition(":")
+    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
+        made = load_object(spec)()
+        if not isinstance(made, Embedder):
+            raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
+        return made
+    return SentenceTransformerEmbedder(spec)
+
+
+def packaged_encoder() -> Embedder | None:
+    """The encoder that comes with the package, whose cosines the packaged judge knows; None where
+    it is not installed.
+    """
+    from perspective_rag.backends.onnx_minilm import OnnxMiniLM
+
+    try:
+        return OnnxMiniLM()
+    except MissingDependency:
+        return None
 
 
 def judge_of(spec: str, cache: Path) -> Judge:
@@ -144,9 +238,9 @@ def judge_of(spec: str, cache: Path) -> Judge:
 
 def _uncached_judge(spec: str) -> Judge:
     from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+    from perspective_rag.factories.judges import load_judge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge
-    from perspective_rag.loading import load_judge
 
     name, _, url = spec.partition("@")
     if name in PRESETS:

@@ -1,100 +1,124 @@
-"""A result and its answer in a terminal."""
+"""A result and its answer in a terminal: the answer first, then the passages that prove it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
 
+from perspective_rag.answer.citations import citation_keys
+from perspective_rag.answer.standing import leaning_only, standing, strengths
+from perspective_rag.commands.panels import counted, show_passages
 from perspective_rag.corpus import Corpus
-from perspective_rag.types import Answer, Candidate, RetrievalResult
+from perspective_rag.results import Answer, Claim, RetrievalResult
+from perspective_rag.text import printable
 
 PROBLEMS_SHOWN = 5
+HOW_TO_CHANGE = "to name other sides: --perspective TEXT, repeated"
+_NONE_YET = object()
 
 
-def show(result: RetrievalResult, answer: Answer, console: Console) -> None:
-    """The passages of each perspective, the answer with its citations, and what stayed open."""
-    numbers = {c.passage.id: n for n, c in enumerate(result.candidates, start=1)}
+def show(
+    result: RetrievalResult, answer: Answer, console: Console, *, change: str = HOW_TO_CHANGE
+) -> None:
+    """How the question was read, how the corpus stands, the answer, the passages of each side.
+
+    ``change`` tells how another reading is asked for. Verdicts are words; the probabilities are in
+    the result's JSON form.
+    """
+    show_opening(result, console, change=change)
+    claims = Claims(result, console)
+    for claim in answer.claims:
+        claims.show(claim)
+    claims.end(answer)
+    show_passages(result, console)
+    show_trace(result, answer, console)
+
+
+def show_opening(result: RetrievalResult, console: Console, *, change: str) -> None:
+    """The question, how it was read and how the corpus stands to it."""
     console.print()
-    console.rule(f"[bold]{escape(result.question)}")
-    if any(each.get("verdict") == "no perspectives" for each in result.trace.decisions):
-        console.print("[dim]No perspectives to cover: searched as it is.[/dim]")
+    console.rule(f"[bold]{safe(result.question)}")
+    _show_reading(result, console, change)
+    if stands := standing(result):
+        console.print(f"[bold]{safe(stands)}[/bold]", highlight=False)
+
+
+class Claims:
+    """Shows claims one by one, each new side under its heading."""
+
+    def __init__(self, result: RetrievalResult, console: Console) -> None:
+        self._result, self._console = result, console
+        keys = citation_keys(result.candidates)
+        self._numbers = {key: n for n, key in enumerate(keys, start=1)}
+        self._texts = {each.id: each.text for each in result.perspectives}
+        self._strength = strengths(result)
+        self._side: object = _NONE_YET
+        self.count = 0
+
+    def show(self, claim: Claim) -> None:
+        """A claim with the numbers of the passages it rests on."""
+        side = claim.perspective if claim.perspective in self._texts else None
+        if side != self._side and (side is not None or self._side is not _NONE_YET):
+            strength = self._strength.get(side or "", "")
+            known = f" [dim]({safe(strength)})[/dim]" if strength else ""
+            text = self._texts[side] if side is not None else "Besides"
+            self._console.print(f"[bold]{safe(text)}[/bold]{known}", highlight=False)
+        self._side = side
+        marks = "".join(f"\\[{self._numbers[k]}]" for k in claim.citations if k in self._numbers)
+        notes = " [dim](reported)[/dim]" if claim.reported else ""
+        if claim.verified is False:
+            notes += " [yellow](not borne out by what it cites)[/yellow]"
+        line = f"• {safe(claim.text)}{notes} [cyan]{marks}[/cyan]"
+        self._console.print(line, highlight=False)
+        self.count += 1
+
+    def end(self, answer: Answer) -> None:
+        """The sides for which nothing was found."""
+        lacks = "Nothing clear enough" if leaning_only(self._result) else "Nothing in this corpus"
+        for perspective in answer.unsupported:
+            said = f"• [yellow]{lacks} was found to support:[/yellow] {safe(perspective.text)}"
+            self._console.print(said, highlight=False)
+
+
+def _show_reading(result: RetrievalResult, console: Console, change: str) -> None:
+    """What the question was understood to be, and how to change that."""
+    reading = result.reading
+    if not reading and result.perspectives:
+        sides = " / ".join(f"'{each.text}'" for each in result.perspectives)
+        reading = f"I understood: {sides}"
+    if reading:
+        console.print(f"{safe(reading)} [dim]({safe(change)})[/dim]", highlight=False)
+    if result.caution:
+        console.print(f"[yellow]{safe(result.caution)}[/yellow]", highlight=False)
+    if not result.perspectives:
+        console.print("[dim]No sides were looked for.[/dim]")
     if any(each["stage"] == "discover" for each in result.trace.decisions):
         console.print("[dim]The question names no sides: these are the passages' own.[/dim]")
-    if not result.candidates:
-        console.print("[yellow]No passage was found.[/yellow]")
-    shown: set[str] = set()
-    for perspective in result.perspectives:
-        supporting = result.supporting(perspective)
-        shown.update(c.passage.id for c in supporting)
-        title = f"[bold]{escape(perspective.text)}"
-        if supporting:
-            table = _table(
-                supporting, numbers, {c.passage.id: c.support[perspective.id] for c in supporting}
-            )
-            console.print(Panel(table, title=title, title_align="left", border_style="cyan"))
-        else:
-            console.print(
-                Panel(
-                    "No passage was found that supports this.",
-                    title=title,
-                    title_align="left",
-                    border_style="yellow",
-                )
-            )
-    others = [c for c in result.candidates if c.passage.id not in shown]
-    if others:
-        title = "Also found, taking no side" if result.perspectives else "Passages"
-        table = _table(others, numbers, {c.passage.id: c.score for c in others})
-        console.print(Panel(table, title=title, title_align="left", border_style="dim"))
-    for claim in answer.claims:
-        marks = "".join(f"\\[{numbers[i]}]" for i in claim.citations)
-        console.print(f"• {escape(claim.text)} [cyan]{marks}[/cyan]")
-    for perspective in answer.unsupported:
-        text = escape(perspective.text)
-        console.print(f"• [yellow]Nothing in this corpus was found to support:[/yellow] {text}")
-    _show_trace(result, answer, console)
 
 
-def _table(
-    candidates: Sequence[Candidate], numbers: dict[str, int], scores: dict[str, float]
-) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 1), expand=True)
-    table.add_column(justify="right", style="cyan", no_wrap=True)
-    table.add_column(justify="right", style="green", no_wrap=True)
-    table.add_column(ratio=1)
-    for candidate in candidates:
-        passage = candidate.passage
-        source = escape(str(passage.metadata.get("source") or passage.id))
-        head = f"[bold]{escape(passage.title or passage.id)}[/bold] [dim]({source})[/dim]"
-        text = (
-            passage.text if len(passage.text) < 280 else passage.text[:279].rsplit(" ", 1)[0] + " …"
-        )
-        mark = f"\\[{numbers[passage.id]}]"
-        table.add_row(mark, f"{scores[passage.id]:.2f}", f"{head}\n{escape(text)}")
-    return table
-
-
-def _show_trace(result: RetrievalResult, answer: Answer, console: Console) -> None:
+def show_trace(result: RetrievalResult, answer: Answer, console: Console) -> None:
+    """What it took, and what went wrong."""
     trace = result.trace
     seconds = sum(trace.seconds.values()) + sum(answer.trace.seconds.values())
     console.print(
-        f"[dim]{len(trace.queries)} queries, {trace.counts.get('judged_pairs', 0)} pairs judged, "
-        f"{seconds:.1f} s[/dim]"
+        f"[dim]{counted(len(trace.queries), 'search', 'searches')}, "
+        f"{counted(trace.counts.get('judged_pairs', 0), 'pair', 'pairs')} of passage and side "
+        f"judged, {seconds:.1f} s[/dim]",
+        highlight=False,
     )
     for degradation in (*trace.degradations, *answer.trace.degradations):
-        console.print(
-            f"[yellow]{escape(degradation.stage)}: {escape(degradation.message)}[/yellow]"
-        )
+        console.print(f"[yellow]{safe(degradation.stage)}: {safe(degradation.message)}[/yellow]")
 
 
 def show_problems(corpus: Corpus, console: Console) -> None:
     """The lines that could not be read: the first few, and how many in all."""
     for problem in corpus.problems[:PROBLEMS_SHOWN]:
-        console.print(f"[yellow]{escape(str(problem))}[/yellow]")
+        console.print(f"[yellow]{safe(str(problem))}[/yellow]")
     if corpus.problems:
         count = len(corpus.problems)
         console.print(f"[yellow]{count} could not be read; {len(corpus)} passages were[/yellow]")
+
+
+def safe(text: str) -> str:
+    """A text without control characters, as mark-up that shows it as it is."""
+    return escape(printable(text))

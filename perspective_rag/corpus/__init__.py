@@ -2,7 +2,7 @@
 
 from perspective_rag.corpus.dense_index import build_dense_index, open_dense_index
 from perspective_rag.corpus.embedding_cache import CachedEmbedder
-from perspective_rag.corpus.loading import Corpus, fingerprint
+from perspective_rag.corpus.loading import Corpus
 from perspective_rag.corpus.readers import ReadProblem, read_corpus
 from perspective_rag.corpus.splitting import split_text
 
@@ -11,7 +11,6 @@ __all__ = [
     "Corpus",
     "ReadProblem",
     "build_dense_index",
-    "fingerprint",
     "open_dense_index",
     "read_corpus",
     "split_text",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -13,18 +14,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.checks import count
 from perspective_rag.corpus.loading import Corpus
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.ledger import hold
 from perspective_rag.protocols import Embedder
+from perspective_rag.storage.append_log import hold
+from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.types import Matrix, Passage
+from perspective_rag.validation import count
+from perspective_rag.values import from_json
 from perspective_rag.vectors import as_matrix
 
 WINDOW = 2048
 """Rows after which progress is kept; within them, texts are embedded in order of length."""
 
-_FORMAT = 1
+_FORMAT = 2
 _REMEDY = "pass another folder, or delete this one to build the index anew"
 
 Progress = Callable[[int, int], None]
@@ -41,6 +44,8 @@ class _Manifest:
     done: int
     library_version: str
     format: int = _FORMAT
+    checks: tuple[tuple[int, int, int], ...] = ()
+    """First row, end and CRC-32 of each window; an index of earlier builds has none."""
 
 
 def build_dense_index(
@@ -53,12 +58,13 @@ def build_dense_index(
     dtype: Literal["float16", "float32"] = "float16",
     on_progress: Progress | None = None,
 ) -> Matrix:
-    """The embeddings of the passages' texts, shape (n, d), memory-mapped read-only from ``folder``.
+    """The embeddings of the passages with their titles, shape (n, d), memory-mapped read-only from
+    ``folder``.
 
     What the folder already holds is not embedded again; a build that was killed loses at most 2,048
     rows. Without a folder the embeddings are made anew and stay in memory. Raises CorpusError when
-    the folder holds the index of another corpus or model, is damaged, or is being built by another
-    process, and ConfigError for embeddings that cannot be used.
+    the folder holds the index of another corpus or model, is damaged, is being built by another
+    process or cannot be written, and ConfigError for embeddings that cannot be used.
     """
     count("batch", batch)
     if dtype not in ("float16", "float32"):
@@ -70,6 +76,20 @@ def build_dense_index(
     if folder is None:
         return np.concatenate([block for _, block in work.blocks(0, dtype)])
     target = Path(folder)
+    held = _matching_manifest(target, corpus.fingerprint, model_name)
+    if held is None or held.done < held.rows:  # a finished one needs no writing
+        try:
+            _build(target, corpus, work, model_name, dtype)
+        except OSError as error:
+            raise CorpusError(
+                f"the index cannot be written to {target}: {error}; make room, or pass another "
+                "folder: what is there is kept, and the same call goes on from it"
+            ) from error
+    return open_dense_index(target, fingerprint=corpus.fingerprint, model_name=model_name)
+
+
+def _build(target: Path, corpus: Corpus, work: _Work, model_name: str, dtype: str) -> None:
+    """Embeds what is missing and writes it; raises OSError where it cannot."""
     target.mkdir(parents=True, exist_ok=True)
     with _only_builder(target):
         manifest = _matching_manifest(target, corpus.fingerprint, model_name)
@@ -77,18 +97,15 @@ def build_dense_index(
             blocks = work.blocks(0, dtype)
         else:
             blocks = work.blocks(manifest.done, manifest.dtype, manifest.dimensions)
-        rows = None
         for start, block in blocks:
             if manifest is None:
                 manifest = _created(target, corpus, model_name, block)
-            if rows is None:
-                rows = _rows(target, manifest, "r+")
+            _put(target, manifest, start, block)
+            # The rows are on disk before the manifest says so.
             stop = start + len(block)
-            rows[start:stop] = block
-            rows.flush()  # the rows are on disk before the manifest says so
-            manifest = replace(manifest, done=stop)
+            checks = (*manifest.checks, (start, stop, zlib.crc32(block.tobytes())))
+            manifest = replace(manifest, done=stop, checks=checks)
             _write(target, manifest)
-    return open_dense_index(target, fingerprint=corpus.fingerprint, model_name=model_name)
 
 
 def open_dense_index(
@@ -108,7 +125,13 @@ def open_dense_index(
             f"{target} holds {manifest.done:,} of {manifest.rows:,} rows;"
             " build_dense_index goes on from there"
         )
-    rows: Matrix = _rows(target, manifest, "r")
+    rows: Matrix = _rows(target, manifest)
+    for start, stop, check in manifest.checks:
+        if zlib.crc32(rows[start:stop].tobytes()) != check:
+            raise _damaged(target, start)
+    for start in range(0, len(rows), WINDOW):
+        if not np.isfinite(rows[start : start + WINDOW]).all():
+            raise _damaged(target, start)
     return rows
 
 
@@ -129,10 +152,10 @@ class _Work:
         for start in range(done, total, WINDOW):
             stop = min(start + WINDOW, total)
             # Texts of similar length share a batch, so that little of it is padding.
-            order = sorted(range(start, stop), key=lambda i: len(self.passages[i].text))
+            order = sorted(range(start, stop), key=lambda i: len(self.passages[i].titled))
             parts = []
             for first in range(0, len(order), self.batch):
-                texts = [self.passages[i].text for i in order[first : first + self.batch]]
+                texts = [self.passages[i].titled for i in order[first : first + self.batch]]
                 parts.append(self._embedded(texts, dtype, dimensions))
                 dimensions = parts[0].shape[1]
                 if self.on_progress is not None:
@@ -154,6 +177,10 @@ class _Work:
         return stored
 
 
+def _damaged(folder: Path, row: int) -> CorpusError:
+    return CorpusError(f"{_data(folder)} is damaged from row {row:,} on: {_REMEDY}")
+
+
 def _created(folder: Path, corpus: Corpus, model_name: str, block: Matrix) -> _Manifest:
     manifest = _Manifest(
         fingerprint=corpus.fingerprint,
@@ -164,20 +191,36 @@ def _created(folder: Path, corpus: Corpus, model_name: str, block: Matrix) -> _M
         done=0,
         library_version=_library_version(),
     )
-    np.lib.format.open_memmap(
+    rows = np.lib.format.open_memmap(
         _data(folder), "w+", dtype=block.dtype, shape=(manifest.rows, manifest.dimensions)
-    ).flush()
+    )
+    rows.flush()
+    size = rows.offset + rows.nbytes
+    if hasattr(os, "posix_fallocate"):  # no room is said now, and not after hours
+        with _data(folder).open("r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, size)
     _write(folder, manifest)
     return manifest
+
+
+def _put(folder: Path, manifest: _Manifest, start: int, block: Matrix) -> None:
+    """Writes rows, on disk on return; not through memory, where a full disk ends the process."""
+    offset = _rows(folder, manifest).offset
+    with _data(folder).open("r+b") as stream:
+        stream.seek(offset + start * block.shape[1] * block.itemsize)
+        stream.write(block.tobytes())
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _matching_manifest(folder: Path, fingerprint: str, model_name: str) -> _Manifest | None:
     path = folder / "manifest.json"
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = from_json(path.read_text(encoding="utf-8"))
         if values["format"] != _FORMAT:
             raise CorpusError(f"{path} has format {values['format']}, not {_FORMAT}: {_REMEDY}")
-        manifest = _Manifest(**values)
+        checks = tuple((int(a), int(b), int(sum_)) for a, b, sum_ in values.pop("checks", ()))
+        manifest = _Manifest(**values, checks=checks)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -193,9 +236,9 @@ def _matching_manifest(folder: Path, fingerprint: str, model_name: str) -> _Mani
     return manifest
 
 
-def _rows(folder: Path, manifest: _Manifest, mode: Literal["r", "r+"]) -> Any:
+def _rows(folder: Path, manifest: _Manifest) -> Any:
     try:
-        rows = np.lib.format.open_memmap(_data(folder), mode)
+        rows = np.lib.format.open_memmap(_data(folder), "r")
     except (OSError, ValueError) as error:
         raise CorpusError(f"{_data(folder)} cannot be read ({error}): {_REMEDY}") from error
     expected = (manifest.rows, manifest.dimensions), manifest.dtype
@@ -212,12 +255,7 @@ def _data(folder: Path) -> Path:
 
 
 def _write(folder: Path, manifest: _Manifest) -> None:
-    new = folder / "manifest.json.new"
-    with new.open("w", encoding="utf-8") as stream:
-        json.dump(asdict(manifest), stream, indent=1)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(new, folder / "manifest.json")
+    replace_file(folder / "manifest.json", json.dumps(asdict(manifest), indent=1))
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from perspective_rag.corpus.records import Record, Report, decoded
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FENCED = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.S | re.M)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.M)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.M)
 _UNDERLINED = re.compile(r"^(\S.*)\r?\n(?:=+|-{2,})[ \t]*$", re.M)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.M)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.M)
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.I)
 
 _DROPPED = frozenset({"script", "style", "nav", "noscript", "template"})
@@ -34,13 +34,23 @@ def markdown_record(path: Path, report: Report) -> Iterator[Record]:
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
     prose = _FENCED.sub("", body)
-    headings = [found for found in (_HEADING.search(prose), _UNDERLINED.search(prose)) if found]
-    if headings:
-        title = min(headings, key=lambda found: found.start())[1]
-    else:
-        named = _FRONT_TITLE.search(front[1]) if front else None
-        title = named[1] if named else ""
-    yield from _record(body, title, report)
+    yield from _record(body, _heading(prose) or _front_title(front[1] if front else ""), report)
+
+
+def _heading(prose: str) -> str:
+    found = [match for match in (_HEADING.search(prose), _UNDERLINED.search(prose)) if match]
+    if not found:
+        return ""
+    first = min(found, key=lambda match: match.start())
+    return first[1].rstrip().rstrip("#") if first.re is _HEADING else first[1]
+
+
+def _front_title(front: str) -> str:
+    match = _FRONT_TITLE.search(front)
+    if match is None:
+        return ""
+    title = match[1].rstrip()
+    return title.removeprefix(title[0]).removesuffix(title[0]) if title[0] in "\"'" else title
 
 
 def html_record(path: Path, report: Report) -> Iterator[Record]:
@@ -49,8 +59,11 @@ def html_record(path: Path, report: Report) -> Iterator[Record]:
     page = _Page()
     markup = decoded(data, report, declared_charset(data))
     try:
-        page.feed(markup)
-        page.close()
+        # The line end completes an entity at the end. The parser's own close() goes through what is
+        # never ended once for each "<" in it.
+        page.feed(markup + "\n")
+        if page.rawdata:
+            report(0, f"the last {len(page.rawdata)} characters are in a tag that never ends")
     except AssertionError as error:  # html.parser, on some broken declarations
         report(0, f"cannot be read to its end: {error}")
     yield from _record(page.text(), page.title or page.heading, report)
@@ -73,17 +86,17 @@ class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._parts: list[str] = []
-        self._titles: dict[str, str] = {}
+        self._titles: dict[str, list[str]] = {}
         self._open_title: str | None = None
-        self._dropping: list[str] = []
+        self._dropping: list[str] = []  # the open tags whose text is left out, each once
 
     @property
     def title(self) -> str:
-        return " ".join(self._titles.get("title", "").split())
+        return self._titled("title")
 
     @property
     def heading(self) -> str:
-        return " ".join(self._titles.get("h1", "").split())
+        return self._titled("h1")
 
     def text(self) -> str:
         lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
@@ -91,14 +104,15 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _DROPPED:
-            self._dropping.append(tag)
+            if tag not in self._dropping:
+                self._dropping.append(tag)
         elif tag in ("main", "article"):
             self._dropping.clear()  # navigation that was never closed ends where the content begins
         if not _INLINE.fullmatch(tag):
             self._open_title = None
         if tag in ("title", "h1") and tag not in self._titles and not self._dropping:
             self._open_title = tag
-            self._titles[tag] = ""
+            self._titles[tag] = []
         if not _INLINE.fullmatch(tag):
             self._parts.append("\n")
 
@@ -114,7 +128,10 @@ class _Page(HTMLParser):
         if self._dropping:
             return
         if self._open_title is not None:
-            self._titles[self._open_title] += data
+            self._titles[self._open_title].append(data)
         if self._open_title != "title":
             # A line break in the source is a space in the page.
             self._parts.append(data.replace("\n", " "))
+
+    def _titled(self, tag: str) -> str:
+        return " ".join("".join(self._titles.get(tag, [])).split())

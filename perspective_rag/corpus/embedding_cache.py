@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import sqlite3
@@ -15,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.kept import KeptValues
+from perspective_rag.listing import RelevanceFloor
 from perspective_rag.protocols import Embedder
+from perspective_rag.storage.fingerprint import cache_key
+from perspective_rag.storage.sqlite_cache import SqliteCache
 from perspective_rag.types import Matrix
 from perspective_rag.vectors import as_matrix
 
@@ -31,9 +32,9 @@ class CachedEmbedder:
 
     Passages are kept in memory (the last ``max_passages``) and, with a ``path``, in an SQLite file
     that several threads and processes may share; queries in memory only (the last ``max_queries``).
-    Rows are float32. An embedder's error is passed on and never kept; a file that fails later is
-    logged and done without. Raises CorpusError when the file is not such a cache or was made by
-    another model.
+    Rows are float32. An embedder's error is passed on and never kept; a file that cannot be written
+    or fails later is logged and done without. Raises CorpusError when the file is not such a cache
+    or was made by another model.
     """
 
     def __init__(
@@ -52,6 +53,17 @@ class CachedEmbedder:
         self._file = _File(Path(path), model_name) if path is not None else None
         self._passages = _Recent(max_passages)
         self._queries = _Recent(max_queries)
+
+    @property
+    def inner(self) -> Embedder:
+        """The embedder behind it, which keeps nothing."""
+        return self._embedder
+
+    @property
+    def relevance_floor(self) -> RelevanceFloor | None:
+        """What the embedder says of itself."""
+        own = getattr(self._embedder, "relevance_floor", None)
+        return own if isinstance(own, RelevanceFloor) else None
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One row for each text, shape (n, d)."""
@@ -82,7 +94,7 @@ class CachedEmbedder:
     ) -> Matrix:
         if not texts:
             return as_matrix(embed(texts), "embeddings").astype(np.float32)
-        by_key = {_key(text): text for text in texts}
+        by_key = {cache_key(text): text for text in texts}
         found = recent.get(by_key)
         missing = [key for key in by_key if key not in found]
         if missing and file is not None:
@@ -105,12 +117,8 @@ class CachedEmbedder:
                 f"the cache of {self.name!r} holds rows of other dimensions than the embedder gives"
                 f" ({sorted(sizes)}): pass another path or delete the file"
             )
-        result: Matrix = np.stack([found[_key(text)] for text in texts])
+        result: Matrix = np.stack([found[cache_key(text)] for text in texts])
         return result
-
-
-def _key(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class _Recent:
@@ -144,13 +152,17 @@ class _File:
     def __init__(self, path: Path, model_name: str) -> None:
         self._path = path
         try:
-            self._kept = KeptValues(path, "embedded_texts")
+            self._kept = SqliteCache(path, "embedded_texts")
             self._kept.put({_MODEL: model_name})
-            made_by = self._kept.get([_MODEL])[_MODEL]
+            made_by = self._kept.get([_MODEL]).get(_MODEL, model_name)
         except (OSError, sqlite3.Error) as error:
             raise CorpusError(
                 f"{path} is not a cache of embeddings ({error}): pass another path or delete it"
             ) from error
+        if self._kept.problem is not None:
+            _log.warning(
+                "%s cannot be written, new embeddings are not kept: %s", path, self._kept.problem
+            )
         if made_by != model_name:
             self.close()
             raise CorpusError(
@@ -161,7 +173,8 @@ class _File:
     def get(self, keys: Sequence[bytes]) -> dict[bytes, _Row]:
         try:
             found = self._kept.get(keys)
-            return {key: np.frombuffer(row, "<f4").astype(np.float32) for key, row in found.items()}
+            rows = {key: np.frombuffer(row, "<f4").astype(np.float32) for key, row in found.items()}
+            return {key: row for key, row in rows.items() if row.size and np.isfinite(row).all()}
         except (sqlite3.Error, ValueError, TypeError) as error:
             _log.warning(
                 "%s could not be read, its texts are embedded again: %s", self._path, error

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from perspective_rag.corpus.readers import ReadProblem, read_corpus
+from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Passage
 
+EXAMPLE_DATA = Path(__file__).parent / "example_data"
+"""The small files that come with the package."""
 
-def fingerprint(passages: Iterable[Passage]) -> str:
-    """32 hexadecimal digits that change with any id, any text and the order."""
-    digest = hashlib.sha256()
-    for passage in passages:
-        for value in (passage.id, passage.text):
-            data = value.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big"))
-            digest.update(data)
-    return digest.hexdigest()[:32]
+EXAMPLE_DEBATES = EXAMPLE_DATA / "debates" / "passages.jsonl"
+"""The sample debates: 227 short passages on 13 contentious questions."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +43,15 @@ class Corpus:
 
         return cls(list(read_corpus(path, on_problem=keep)), problems)
 
+    @classmethod
+    def example(cls) -> Corpus:
+        """The sample debates that come with the package: 227 passages on 13 questions."""
+        return cls.load(EXAMPLE_DEBATES)
+
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of ids and texts; see ``fingerprint``."""
-        return fingerprint(self.passages)
+        """32 hexadecimal digits that change with any id, any text and the order."""
+        return fingerprint(((each.id, each.text) for each in self.passages), digits=32)
 
     def __len__(self) -> int:
         return len(self.passages)

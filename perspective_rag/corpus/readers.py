@@ -12,10 +12,14 @@ from perspective_rag.corpus.documents import html_record, markdown_record, text_
 from perspective_rag.corpus.records import Record, Report, csv_records, jsonl_records
 from perspective_rag.corpus.splitting import count_words, split_text
 from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.text import printable, valid
 from perspective_rag.types import Passage
 
 LONGEST_PASSAGE = 150
 """Words from which on a text is split."""
+
+LONGEST_DOCUMENT = 100_000_000
+"""Bytes from which on a document, which is read whole, is left out."""
 
 _Reader = Callable[[Path, Report], Iterator[Record]]
 _READERS: dict[str, _Reader] = {
@@ -29,6 +33,7 @@ _READERS: dict[str, _Reader] = {
     ".htm": html_record,
 }
 _DOCUMENTS = (text_record, markdown_record, html_record)
+_NOT_REGULAR = "no regular file (a pipe, a device, or a link that leads nowhere)"
 
 _log = logging.getLogger(__name__)
 
@@ -59,16 +64,21 @@ def read_corpus(
     of more than 150 words is split at sentence ends, with {"part": i} in the metadata. Records are
     streamed; what stays in memory is their ids, and one file at a time for .txt, .md and .html.
 
-    What cannot be read is left out and given to ``on_problem`` (default: logged as a warning).
-    Raises CorpusError when the path does not exist or holds no passage, ConfigError when its type
-    is not supported.
+    What cannot be read is left out and given to ``on_problem`` (default: logged as a warning): also
+    what is no regular file (a pipe, a device), a document of more than 100 MB and a line of more
+    than 32 million characters. Raises CorpusError when the path does not exist, is no regular file
+    or folder or holds no passage, ConfigError when its type is not supported.
     """
     start = Path(path)
     if not start.exists():
         raise CorpusError(f"{start} does not exist")
     if not start.is_dir() and _reader_of(start) is None:
         raise ConfigError(f"{start.name}: unsupported file type; supported: {', '.join(_READERS)}")
-    return _passages(start, on_problem or (lambda problem: _log.warning("%s", problem)))
+    if not start.is_dir() and not os.path.isfile(start):
+        raise CorpusError(f"{start} is {_NOT_REGULAR}")
+    return _passages(
+        start, on_problem or (lambda problem: _log.warning("%s", printable(str(problem))))
+    )
 
 
 def _passages(start: Path, on_problem: Callable[[ReadProblem], None]) -> Iterator[Passage]:
@@ -82,7 +92,7 @@ def _passages(start: Path, on_problem: Callable[[ReadProblem], None]) -> Iterato
         on_problem(problem)
 
     for path in _files(start, tell):
-        name = path.relative_to(start).as_posix() if start.is_dir() else path.name
+        name = valid(path.relative_to(start).as_posix() if start.is_dir() else path.name)
         for passage in _of_file(path, name, names, tell):
             empty = False
             yield passage
@@ -103,6 +113,12 @@ def _of_file(
         tell(ReadProblem(path, line, message))
 
     is_document = reader in _DOCUMENTS
+    if not os.path.isfile(path):  # reading it might wait, or never end
+        report(0, f"left out: {_NOT_REGULAR}")
+        return
+    if is_document and path.stat().st_size > LONGEST_DOCUMENT:
+        report(0, f"left out: larger than {LONGEST_DOCUMENT:,} bytes")
+        return
     try:
         for record in reader(path, report):
             if is_document:
@@ -126,18 +142,20 @@ def _split(record: Record, names: _Names, report: Report) -> Iterator[Passage]:
 
 
 class _Names:
-    """The ids given so far."""
+    """The ids given so far, and for those given more than once the last number."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def distinct(self, id: str, line: int, report: Report) -> str:
         """The id, or with ``~2``, ``~3`` ... appended when it is taken, which is reported."""
-        name, count = id, 1
+        name, count = id, self._last.get(id, 1)
         while name in self._taken:
             count += 1
             name = f"{id}~{count}"
-        if count > 1:
+        if name != id:
+            self._last[id] = count
             report(line, f"the id {id!r} is taken; this one is now {name!r}")
         self._taken.add(name)
         return name

@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import itertools
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,14 +14,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
+from perspective_rag.text import valid
+from perspective_rag.values import from_json
+
 TEXT_FIELDS = ("text", "contents", "body", "passage", "document")
 ID_FIELDS = ("id", "_id", "docid")
 DELIMITERS = ",;\t|"
+
+LONGEST_LINE = 32_000_000
+"""Characters from which on a line is left out."""
+
+# A line longer than this many times as much ends the file: it may never end.
+_PASSED_OVER = 64
+_LINE_ENDS = ("\n", "\r")
 
 Report = Callable[[int, str], None]
 """Called with a line number (0: the file as a whole) and what is wrong there."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Encodings of Python that are no page's: quadratic in the length, or with escapes for anything.
+_NO_CHARSETS = frozenset(
+    "idna punycode unicode_escape unicode-escape raw_unicode_escape raw-unicode-escape utf-7"
+    " undefined mbcs oem".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +58,8 @@ def jsonl_records(path: Path, report: Report) -> Iterator[Record]:
             report(number, "not valid UTF-8")
             continue
         try:
-            values = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            values = from_json(line)
+        except ValueError as error:
             report(number, f"not valid JSON: {error}")
             continue
         if not isinstance(values, dict):
@@ -59,16 +73,20 @@ def jsonl_records(path: Path, report: Report) -> Iterator[Record]:
 def csv_records(path: Path, report: Report) -> Iterator[Record]:
     """One record for each row under the header, whose delimiter is found by trying."""
     lines = (line for _, line in _lines(path, report, newline=""))
+    # The limit is a setting of the whole process; the default of 131,072 is below a long document.
+    csv.field_size_limit(LONGEST_LINE)
     first = next((line for line in lines if line.strip()), None)
     if first is None:
         return
-    delimiter = _delimiter(first)
-    header = _fields(first, delimiter)
+    try:
+        delimiter = _delimiter(first)
+        header = _fields(first, delimiter)
+    except csv.Error as error:
+        report(1, f"not a valid CSV header: {error}")
+        return
     if not any(name.strip().lower() in TEXT_FIELDS for name in header):
         report(1, f"no column named {', '.join(TEXT_FIELDS)}; columns: {', '.join(header)}")
         return
-    # The limit is a setting of the whole process; the default of 131,072 is below a long document.
-    csv.field_size_limit(2**31 - 1)
     # Strict, so that a quote that is never closed is an error and not a text as long as the file.
     rows = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     for number, row in _rows(rows, report):
@@ -96,8 +114,9 @@ def decoded(data: bytes, report: Report, declared: str | None = None) -> str:
     except UnicodeDecodeError as error:
         if declared is not None:
             try:
-                return data.decode(declared)
-            except (LookupError, UnicodeError):
+                if codecs.lookup(declared).name not in _NO_CHARSETS:
+                    return data.decode(declared)
+            except (LookupError, ValueError):
                 pass
         line = data.count(b"\n", 0, error.start) + 1
         report(line, "not valid UTF-8; the bytes that could not be read were replaced")
@@ -109,10 +128,26 @@ def _lines(path: Path, report: Report, newline: str = "\n") -> Iterator[tuple[in
     number = 0
     try:
         with _open(path, newline) as stream:
-            for number, line in enumerate(stream, start=1):
-                yield number, line
+            while line := stream.readline(LONGEST_LINE):
+                number += 1
+                if len(line) < LONGEST_LINE or line.endswith(_LINE_ENDS):
+                    yield number, line
+                    continue
+                report(number, f"left out: more than {LONGEST_LINE:,} characters")
+                if not _passed_over(stream):
+                    report(number, "the line does not end: nothing is read from here on")
+                    return
     except (OSError, EOFError, zlib.error, UnicodeError) as error:
         report(number + 1, f"cannot be read from here on: {error}")
+
+
+def _passed_over(stream: io.TextIOWrapper) -> bool:
+    """Goes on to the end of the line; False where it is too far off."""
+    for _ in range(_PASSED_OVER):
+        piece = stream.readline(LONGEST_LINE)
+        if len(piece) < LONGEST_LINE or piece.endswith(_LINE_ENDS):
+            return True
+    return False
 
 
 def _open(path: Path, newline: str) -> io.TextIOWrapper:
@@ -165,15 +200,24 @@ def _record(values: dict[str, Any], line: int, report: Report) -> Record | None:
     text: str = values[texts[0]]
     if _SURROGATE.search(text):
         report(line, "the text holds half a surrogate pair, which was replaced")
-        text = _SURROGATE.sub("\ufffd", text)
+        text = valid(text)
     id_key = next((keys[name] for name in ID_FIELDS if name in keys), None)
     metadata = {key: value for key, value in values.items() if key not in (texts[0], id_key)}
     if "title" in keys and "title" not in metadata:
         metadata["title"] = metadata.pop(keys["title"])
-    return Record(text, line, _id(values.get(id_key) if id_key else None), metadata)
+    return Record(text, line, _id(values.get(id_key) if id_key else None), _valid(metadata))
+
+
+def _valid(value: Any) -> Any:
+    """JSON values with valid texts only."""
+    if isinstance(value, str):
+        return valid(value)
+    if isinstance(value, dict):
+        return {valid(str(key)): _valid(each) for key, each in value.items()}
+    return [_valid(each) for each in value] if isinstance(value, list) else value
 
 
 def _id(value: Any) -> str | None:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-        return _SURROGATE.sub("\ufffd", str(value)).strip() or None
+        return valid(str(value)).strip() or None
     return None

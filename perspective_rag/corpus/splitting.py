@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perspective_rag.checks import count
+from perspective_rag.validation import count
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han. Two of their
 # characters count as one word: near the average word, and a passage still fits a model's input.
@@ -16,8 +16,8 @@ _UNSPACED = (
 _WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,40}}")
 _SENTENCE_END = re.compile(
     r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bvs)"
-    # A small letter follows "e.g.", not the end of a sentence.
-    r"[.!?…؟।]+[\"'”’)\]]*(?=\s+[^a-z\s])"
+    # A small letter follows "e.g.", not the end of a sentence. A row of marks is looked at once.
+    r"(?<![.!?…؟।])[.!?…؟।]+[\"'”’)\]]*(?=\s+[^a-z\s])"
     r"|[。！？｡][」』”’）]*"
     r"|\n\s*\n"
 )

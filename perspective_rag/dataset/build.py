@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from perspective_rag.checks import count
 from perspective_rag.dataset.sources import Source
 from perspective_rag.dataset.writing import PROMPTS, Writer
 from perspective_rag.errors import LLMError
-from perspective_rag.flow import Limits, Recorder, run
-from perspective_rag.ledger import Ledger
+from perspective_rag.flow.calls import Limits
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.recorder import Recorder
 from perspective_rag.protocols import LLM
-from perspective_rag.sentences import text_key
+from perspective_rag.storage.append_log import AppendLog
+from perspective_rag.text import text_key
+from perspective_rag.validation import count
 
 Status = Literal["kept", "personal", "failed", "duplicate", "dropped"]
 
@@ -100,7 +102,7 @@ def build_dataset(
     recorder = Recorder(strict=strict)
     found: dict[str, Entry] = {}
     key = {"llm": llm.name, "prompts": {name: writer.templates[name].hash for name in PROMPTS}}
-    with Ledger(folder, f"dataset {llm.name}", key) as ledger:
+    with AppendLog(folder, f"dataset {llm.name}", key) as ledger:
         open_sources = []
         for source in sources:
             known = ledger.values.get(source.digest)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,8 @@ from typing import Any, Literal
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.extract.statement import statement_of
-from perspective_rag.jsonl import json_object, numbered_lines
+from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.storage.jsonl import json_object, numbered_lines
 
 Kind = Literal["documents", "survey", "debate", "answers"]
 
@@ -38,8 +37,7 @@ class Source:
     @property
     def digest(self) -> str:
         """Changes with everything a model is shown of it, and not with its id."""
-        found = hashlib.sha256(json.dumps([self.kind, self.question, *self.texts]).encode())
-        return found.hexdigest()[:24]
+        return fingerprint(self.kind, self.question, self.texts, digits=24)
 
 
 def read_sources(path: Path) -> list[Source]:

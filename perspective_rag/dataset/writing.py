@@ -10,10 +10,9 @@ from typing import Any
 
 from perspective_rag.dataset.sources import Source
 from perspective_rag.errors import LLMError, unknown_name
-from perspective_rag.flow import Flow, Reply, ask
+from perspective_rag.flow.steps import Flow, Reply, ask
 from perspective_rag.prompts import PromptTemplate, fence, load_prompt, shorten
-from perspective_rag.protocols import LLM
-from perspective_rag.replies import (
+from perspective_rag.prompts.replies import (
     bad_reply,
     distinct,
     is_usable,
@@ -22,7 +21,8 @@ from perspective_rag.replies import (
     parse_yes_no,
     reply_text,
 )
-from perspective_rag.sentences import text_key
+from perspective_rag.protocols import LLM
+from perspective_rag.text import text_key
 from perspective_rag.types import Prompt
 
 PROMPTS = tuple(

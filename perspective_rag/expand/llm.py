@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.checks import count
 from perspective_rag.errors import LLMError
-from perspective_rag.flow import Flow, ask, degrade
+from perspective_rag.flow.steps import Flow, ask, degrade
 from perspective_rag.prompts import load_prompt
+from perspective_rag.prompts.replies import bad_reply, distinct, parse_texts, reply_text
 from perspective_rag.protocols import LLM
-from perspective_rag.replies import bad_reply, distinct, parse_texts, reply_text
 from perspective_rag.types import Perspective, Prompt, Query
+from perspective_rag.validation import check_component, count
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -33,7 +33,7 @@ class LLMExpander:
     def __init__(
         self, llm: LLM, *, per_perspective: int = 1, prompt: str | Path | None = None
     ) -> None:
-        self.llm = llm
+        self.llm = check_component("llm", llm)
         self.per_perspective = count("per_perspective", per_perspective)
         self.template = load_prompt("expand_queries", prompt)
 

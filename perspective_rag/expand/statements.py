@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perspective_rag.flow import Flow
+from perspective_rag.flow.steps import Flow
 from perspective_rag.types import Perspective, Query
 
 

@@ -1,17 +1,22 @@
-"""The English words that the rules for statements and questions know."""
+"""The closed classes of English words that the rules know, and the case of first letters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-AUXILIARIES = frozenset(
-    "should must can could will would shall may might ought is are was were am do does did has have"
-    " had".split()
-)
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BE = _words("is are was were am")
+HAVE = _words("has have had")
+DO = _words("do does did")
+MODALS = _words("should must can could will would shall may might ought")
+AUXILIARIES = BE | HAVE | DO | MODALS
 
 # Base forms that open a predicate ("Should schools BAN phones") or an imperative ("ABOLISH tests").
-BASE_VERBS = frozenset(
+BASE_VERBS = _words(
     """
     be have do make get give take keep let put go come become stay remain stop start begin end allow
     permit forbid ban prohibit outlaw restrict limit regulate deregulate control abolish eliminate
@@ -42,57 +47,75 @@ BASE_VERBS = frozenset(
     pass outweigh exceed outperform owe write win fall rise spank corrupt erode pose occur manage
     bring bear contain mean attack invent discover exclude include impact influence enhance portray
     address regret
-    """.split()
+    """
 )
 
-PRONOUNS = frozenset("i you he she it we they there this that these those one".split())
-DETERMINERS = frozenset(
-    "a an the this that these those my your his her its our their all any every each some no"
-    " more less most many much of for to in on at by with from and or".split()
+SUBJECT_PRONOUNS = _words("i you he she it we they there")
+PRONOUNS = SUBJECT_PRONOUNS | _words("this that these those one")
+OBJECT_PRONOUNS = _words("me you him her it us them")
+ANYONES = _words(
+    "everyone everybody everything someone somebody anyone anybody nobody nothing something"
+    " anything"
 )
-WH_WORDS = frozenset("what which who whom whose when where why how".split())
+POSSESSIVES = _words("my your his her its our their whose")
+ARTICLES = _words("a an the")
+POINTERS = _words("this that these those")
+QUANTIFIERS = _words(
+    "any every each some no all both either neither many much several few most another such what"
+    " enough various certain other"
+)
+DETERMINER_WORDS = ARTICLES | POINTERS | POSSESSIVES | QUANTIFIERS
+PREPOSITIONS = _words(
+    """
+    of in on at by for with from to into onto about over under between among through during before
+    after against without within across behind beyond near around outside inside upon toward
+    towards despite per via regarding concerning including following amid off above below beside
+    besides unlike versus vs throughout until till since as than like
+    """
+)
+CONJUNCTIONS = _words("and or but nor")
+RELATIVES = _words("who that which whom whose where")
+WH_WORDS = _words("what which who whom whose when where why how")
+# Each of these opens a clause with a verb of its own: "people who are ill should stay home".
+SUBORDINATORS = _words(
+    "who which that whose whom if when because unless although though while where"
+)
+# Words that no noun phrase can end before: what follows them belongs to them.
+DETERMINERS = (
+    ARTICLES
+    | POINTERS
+    | POSSESSIVES
+    | _words("all any every each some no more less most many much")
+    | _words("of for to in on at by with from and or")
+)
+ADVERBS = _words(
+    """
+    too very so really still ever always never not already just even actually truly also now often
+    sometimes usually rarely seldom simply merely quite rather almost no-longer once again fully
+    only genuinely seriously ultimately inherently necessarily generally currently fundamentally
+    """
+)
+DEGREES = _words("more less most least better worse best worst far much")
+# Adverbs that belong to the question rather than to what it asks about.
+ASKING_ADVERBS = _words("really actually truly genuinely honestly")
 
 # Sure openers of the predicate after "is/are SUBJECT ...".
-PREDICATE_OPENERS = frozenset(
+PREDICATE_OPENERS = _words(
     """
     too more less so very really still ever always never not better worse best worst good bad
     right wrong safe unsafe fair unfair just unjust legal illegal moral immoral dead real true
     false worth necessary cruel harmful healthy dangerous effective overrated underrated able
-    likely bound going out here there a an the justified broken useful useless important
+    likely bound going out here there a an the justified broken useless important useful
     possible desirable acceptable responsible like born alive open closed wet dry
-    """.split()
-)
-_PREDICATE_SUFFIX = re.compile(
-    r".{3,}(able|ible|ful|less|ous|ive|ed|ing|ary|ical|cial|(?<!m)ent|ant)$"
-)
-_OBJECTS = frozenset("a an the its their our his her this these too enough".split())
-_ING_PREPOSITIONS = frozenset("being following including involving regarding concerning".split())
-_PREPOSITIONS = frozenset("about part in on under from behind against within".split())
-
-
-def predicate_start(words: Sequence[str], first: int) -> int | None:
-    """Index, from ``first`` on, of the word that seems to start what is said of a subject, or None.
-
-    A sure opener ("too", "the", "harmful") goes before a word that only looks like one ("smoking").
     """
-    free = [i for i in range(first, len(words)) if words[i - 1].lower() not in DETERMINERS]
-    lower = [word.lower() for word in words]
-    for i in free:
-        following = lower[i + 1] if i + 1 < len(words) else ""
-        if following == "than" and lower[i].endswith("er"):
-            return i  # "Is K2 higher than ..."
-        if lower[i] in PREDICATE_OPENERS or (_progressive(lower[i]) and following in _OBJECTS):
-            return i  # "Is the EU doing a good job"
-    for i in free:
-        if _PREDICATE_SUFFIX.match(lower[i]):
-            # In "Was the moon landing faked" the first of the two is a noun.
-            noun = lower[i].endswith("ing") and i + 1 < len(words)
-            return i + 1 if noun and _PREDICATE_SUFFIX.match(lower[i + 1]) else i
-    return next((i for i in free if lower[i] in _PREPOSITIONS), None)
+)
+
+EDGES = " ,;:.!?\"'“”‘’()[]…–—-*"
 
 
-def _progressive(word: str) -> bool:
-    return word.endswith("ing") and word not in _ING_PREPOSITIONS
+def bare(word: str) -> str:
+    """A word in lower case without the punctuation around it."""
+    return word.strip(EDGES).lower().replace("’", "'")
 
 
 def lower_first(text: str) -> str:
@@ -103,5 +126,9 @@ def lower_first(text: str) -> str:
 
 
 def upper_first(text: str) -> str:
-    """The text with its first letter raised."""
-    return text[:1].upper() + text[1:]
+    """The text with its first letter raised, also behind an opening quotation mark."""
+    start = 1 if text[:1] in "“\"'‘(" else 0
+    first = text[start:].partition(" ")[0]
+    if first[:1].islower() and any(c.isupper() for c in first[1:]):
+        return text  # "iPhone"
+    return text[:start] + text[start : start + 1].upper() + text[start + 1 :]

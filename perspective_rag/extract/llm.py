@@ -6,13 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.checks import count
 from perspective_rag.errors import LLMError, LLMReplyError
-from perspective_rag.flow import Flow, ask, degrade
+from perspective_rag.flow.steps import Flow, ask, complete, degrade
 from perspective_rag.prompts import load_prompt
+from perspective_rag.prompts.replies import (
+    MAX_ITEM_CHARACTERS,
+    Texts,
+    bad_reply,
+    parse_json,
+    parse_texts,
+    reply_text,
+)
 from perspective_rag.protocols import LLM, Extractor
-from perspective_rag.replies import Texts, bad_reply, parse_json, parse_texts, reply_text
 from perspective_rag.types import Extraction, Perspective, Prompt
+from perspective_rag.validation import check_component, check_components, count
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -49,7 +56,8 @@ class LLMExtractor:
         prompt: str | Path | None = None,
         fallback: Extractor | None = None,
     ) -> None:
-        self.llm = llm
+        self.llm = check_component("llm", llm)
+        check_components(fallback=fallback)
         self.max_perspectives = count("max_perspectives", max_perspectives)
         self.template = load_prompt("extract_perspectives", prompt)
         self.fallback = fallback
@@ -72,21 +80,29 @@ class LLMExtractor:
             yield from degrade("extract", f"the model wrote no perspectives: {instead}", error)
             if self.fallback is None:
                 return Extraction(root=question)
-            return (yield from self.fallback.extract(question))
+            other = self.fallback.extract(question)
+            read: Extraction = yield from complete(other, "fallback extractor", "an Extraction")
+            return read
         if texts.lost:
             yield from degrade("extract", texts.lost, bad_reply(texts.lost, text, prompt))
         found = self._perspectives(texts)
-        return Extraction(_root(text, prompt) or question, found, settled=not found)
+        return Extraction(
+            _root(text, prompt, len(question)) or question,
+            found,
+            kind="alternatives" if found else "factual",
+        )
 
     def _perspectives(self, texts: Texts) -> tuple[Perspective, ...]:
         kept = texts.items[: self.max_perspectives]
         return tuple(Perspective(f"p{i}", text) for i, text in enumerate(kept, start=1))
 
 
-def _root(text: str, prompt: Prompt) -> str:
+def _root(text: str, prompt: Prompt, length: int) -> str:
+    """The root of a reply; "" where there is none and for an essay: it is searched with."""
     try:
         value = parse_json(text, prompt).value
     except LLMReplyError:  # a plain list has no root
         return ""
-    root = value.get("root") if isinstance(value, dict) else None
-    return " ".join(root.split()) if isinstance(root, str) else ""
+    given = value.get("root") if isinstance(value, dict) else None
+    root = " ".join(given.split()) if isinstance(given, str) else ""
+    return root if len(root) <= max(length, MAX_ITEM_CHARACTERS) else ""

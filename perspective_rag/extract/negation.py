@@ -3,106 +3,189 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from perspective_rag.extract.english import (
     AUXILIARIES,
-    BASE_VERBS,
-    DETERMINERS,
-    PREDICATE_OPENERS,
-    lower_first,
+    BE,
+    DO,
+    HAVE,
+    SUBORDINATORS,
+    bare,
     upper_first,
 )
+from perspective_rag.extract.inflection import as_inflected
+from perspective_rag.extract.lexicon import base_of, is_plural, mid_sentence, tags, verb_share
+from perspective_rag.extract.polarity import affirmed
+from perspective_rag.extract.verbs import finite_verb
 
-# "have" and "do" help another verb only before another verb ("has been shown"); else
-# they are the verb ("has a right"), and are negated with "do" like these others.
-_PARTICIPLE = re.compile(
-    r"^(been|become|begun|done|gone|had|made|got|lost|won|led|left|kept|met|paid|said|sold|told|built"
-    r"|brought|bought|caught|thought|felt|found|held|heard|hurt|put|cut|set|let|read|run|come|sent"
-    r"|spent|stood|understood|meant|spread|\w+(ed|en|wn))$"
-)
-_HAVE = frozenset({"has", "have", "had"})
-_DO = frozenset({"do", "does", "did"})
-_WITH_DO = {
-    "has": "does not have",
-    "have": "do not have",
-    "had": "did not have",
-    "do": "do not do",
-    "does": "does not do",
-    "did": "did not do",
-    "needs": "does not need",
-    "need": "do not need",
-    "deserves": "does not deserve",
-    "deserve": "do not deserve",
-    "believes": "does not believe",
-    "believe": "do not believe",
-    "supports": "does not support",
-}
+__all__ = ["SUBORDINATORS", "deny", "main_verb", "negate", "negation_of"]
 
-# Each of these opens a clause with an auxiliary of its own: "people who are ill should stay home".
-SUBORDINATORS = frozenset(
-    "who which that whose whom if when because unless although though while where".split()
-)
+LONGEST = 200
+"""Words of a statement that the rules negate; a longer one is denied as a whole."""
 
-_CONTRACTED = re.compile(r"\b(\w+?)n['’]t\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"\b([A-Za-z]{2,6})n['’]t\b")
 _IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall"}
-_NEGATED = re.compile(
-    r"\b(" + "|".join(sorted(AUXILIARIES)) + r")\s+(?:not|never)\b|\b(can)not\b", re.IGNORECASE
+_DENIALS = ("it is not true that ", "it is not the case that ", "it is false that ",
+            "it is untrue that ")  # fmt: skip
+_NOT = frozenset("not never".split())
+_UNIVERSAL = frozenset("every all everyone everybody everything each both".split())
+# A subject that opens so is denied as a whole: "Most people are not happy" says something else.
+_DENIED_WHOLE = frozenset(
+    "most many few some no nobody nothing none only someone somebody neither too".split()
 )
-_IMPERATIVE_NOT = re.compile(r"^(?:do not|never)\s+", re.IGNORECASE)
-_DENIAL = re.compile(r"^it is (?:not true|not the case|false|untrue) that\s+", re.IGNORECASE)
 
 
 def negate(statement: str) -> str:
-    """Negates a statement; negating twice gives back its meaning.
+    """Negates a statement; one that the rules cannot negate is denied as a whole ("It is not true
+    that ...").
 
     ``"Zoos should be closed."`` becomes ``"Zoos should not be closed."`` and back; ``"Ban zoos"``
-    becomes ``"Do not ban zoos"``. Where no main verb it knows is found the statement is denied as a
-    whole: ``"It is not true that ..."``. The rule knows English only and does not see a negation
-    hidden in a word ("fails to", "hardly").
+    becomes ``"Do not ban zoos"``. Negating twice gives back the meaning. The rules know English
+    only and do not see a negation hidden in a word ("fails to", "hardly").
     """
-    text = statement.strip()
-    text = _CONTRACTED.sub(lambda m: _IRREGULAR.get(m[1].lower(), m[1]) + " not", text)
-    for pattern in (_DENIAL, _IMPERATIVE_NOT):
-        if pattern.match(text):
-            return upper_first(pattern.sub("", text, count=1))
-    if match := _NEGATED.search(text):
-        return text[: match.start()] + (match[1] or match[2]) + text[match.end() :]
-    words = text.split(" ")
-    position = main_verb(words)
-    if position is not None:
-        before, verb, after = words[:position], words[position], words[position + 1 :]
-        if after[0].lower() == "no":  # "is not no enemy" is no English
-            return "It is not true that " + lower_first(text)
-        if not _helps(verb, after[0]):
-            denial = [_WITH_DO[verb.lower()]]
-        else:
-            denial = ["cannot"] if verb.lower() == "can" else [verb, "not"]
-        return " ".join([*before, *denial, *after])
-    if words[0].lower() in BASE_VERBS:
-        return "Do not " + lower_first(text)
-    return "It is not true that " + lower_first(text)
+    return negation_of(statement) or _denied(statement.strip())
 
 
-def main_verb(words: list[str]) -> int | None:
-    """Index of the first auxiliary, or verb that is negated with "do", outside a subordinate
-    clause; or None.
+def negation_of(statement: str, *, trusted: bool = False) -> str | None:
+    """The negation as a speaker would put it; None where no verb to negate is found.
+
+    ``trusted``: the text is known to be a statement, so that a less likely verb will do.
     """
-    found = [
-        i
-        for i in range(1, len(words) - 1)
-        if _helps(words[i], words[i + 1]) or words[i].lower() in _WITH_DO
-    ]
-    for earlier, i in enumerate(found):
-        if sum(word.lower() in SUBORDINATORS for word in words[:i]) <= earlier:
-            return i
-    return found[0] if found else None
+    text = _CONTRACTED.sub(lambda m: _IRREGULAR.get(m[1].lower(), m[1]) + " not", statement.strip())
+    text = re.sub(r"\b([Cc])annot\b", r"\1an not", text)
+    lowered = text.lower()
+    for opening in (*_DENIALS, "do not ", "never "):
+        if lowered.startswith(opening):
+            return upper_first(text[len(opening) :].lstrip())
+    words = text.split()
+    if not words or len(words) > LONGEST:
+        return None
+    start = clause_start(words)
+    prefix, clause = words[:start], words[start:]
+    said = _negated_clause(clause, trusted)
+    return None if said is None else " ".join([*prefix, said] if prefix else [upper_first(said)])
 
 
-def _helps(word: str, following: str) -> bool:
-    """True when ``word`` is an auxiliary before ``following``."""
-    word, following = word.lower(), following.lower()
-    if word in _HAVE:
-        return bool(_PARTICIPLE.match(following))
-    if word in _DO:
-        return following not in DETERMINERS | PREDICATE_OPENERS
-    return word in AUXILIARIES
+def _negated_clause(words: Sequence[str], trusted: bool) -> str | None:
+    first = bare(words[0])
+    position = finite_verb(words, trusted=trusted)
+    if position is None:
+        demand = verb_share(first) > 0.5 or (verb_share(first) > 0.2 and len(words) > 2)
+        return "Do not " + mid_sentence(" ".join(words)) if demand else None
+    verb = bare(words[position])
+    following = bare(words[position + 1]) if position + 1 < len(words) else ""
+    if verb in AUXILIARIES and following in _NOT:
+        if verb in DO and position + 2 < len(words):
+            return _said_again(words, position)
+        return _joined([*words[: position + 1], *words[position + 2 :]])
+    if position and bare(words[position - 1]) in _NOT:
+        return _denied(" ".join(words))
+    if following == "no" and words[position + 2 : position + 3] == ["longer"]:
+        return _joined([*words[: position + 1], "still", *words[position + 3 :]])
+    if first in _UNIVERSAL and position > 0:
+        return "Not " + mid_sentence(" ".join(words))
+    if following == "no" or (first in _DENIED_WHOLE and position > 0):
+        return _denied(" ".join(words))
+    return deny(words, position)
+
+
+_PLURAL_PRONOUNS = frozenset("i we you they".split())
+
+
+def _said_again(words: Sequence[str], position: int) -> str:
+    """ "does not pay" affirmed: "pays"."""
+    rest = affirmed(words[position + 2 :])
+    verb = as_inflected(rest[0], bare(words[position]))
+    return " ".join([*words[:position], verb, *rest[1:]])
+
+
+def deny(words: Sequence[str], position: int) -> str:
+    """The words with the verb at ``position`` denied: "not" after an auxiliary, "do not" before a
+    verb.
+    """
+    before, verb, after = list(words[:position]), bare(words[position]), list(words[position + 1 :])
+    existing = before and bare(before[-1]) == "there" and verb in BE
+    opening = bare(after[0]) if after else ""
+    if existing and (
+        opening in {"a", "an", "some", "any"} or not tags(opening) & {"det", "r", "#"}
+    ):
+        rest = after[1:] if opening in {"a", "an", "some", "any"} else after
+        return " ".join([*before, verb, "no", *rest])
+    if opening == "sometimes":
+        return " ".join([*before, words[position], "never", *after[1:]])
+    if opening == "always" and verb in AUXILIARIES:
+        return " ".join([*before, words[position], "not", *after])
+    if helps(verb, opening, after):
+        if verb == "must" and opening in {"be", "have"}:
+            singular = not is_plural(before[-1]) and bare(before[-1]) not in _PLURAL_PRONOUNS
+            return " ".join([*before, "does not" if singular else "do not", "have to", *after])
+        if verb == "must":
+            return " ".join([*before, "must", "not", *after])
+        if verb == "ought":
+            return " ".join([*before, "ought", "not", *after])
+        return _joined([*before, words[position], "not", *after])
+    return " ".join([*before, *_with_do(words[position]), *after])
+
+
+def _with_do(verb: str) -> list[str]:
+    """ "drinks" gives "does not drink", "drink" gives "do not drink", "drank" "did not drink"."""
+    found = tags(verb)
+    lower = bare(verb)
+    special = {"has": "have", "does": "do"}
+    if lower in special:
+        return ["does", "not", special[lower]]
+    if lower in {"had", "did"}:
+        return ["did", "not", {"had": "have", "did": "do"}[lower]]
+    if "v" in found or lower in {"have", "do"}:
+        return ["do", "not", lower]
+    if "z" in found:
+        return ["does", "not", base_of(lower, "z") or lower]
+    return ["did", "not", base_of(lower, "d") or lower]
+
+
+def helps(verb: str, opening: str, after: Sequence[str]) -> bool:
+    """True when ``verb`` is an auxiliary here: "has" before a participle, "does" before a verb."""
+    if verb in HAVE:
+        place = 1 if "r" in tags(opening) and len(after) > 1 else 0
+        found = tags(after[place]) if after else frozenset[str]()
+        return "p" in found or (bool(after) and bare(after[place]) == "been")
+    if verb in DO:
+        return opening == "not" or (verb_share(opening) > 0.5 and not is_plural(opening))
+    return verb in AUXILIARIES
+
+
+def clause_start(words: Sequence[str]) -> int:
+    """Index where the main clause starts: behind "If robots do most work,"; else 0."""
+    if bare(words[0]) not in _SUBORDINATE_OPENERS:
+        return 0
+    for i, word in enumerate(words[:-2]):
+        if word.endswith(",") and finite_verb(words[i + 1 :]) is not None:
+            return i + 1
+    return 0
+
+
+_SUBORDINATE_OPENERS = frozenset(
+    "if when unless although though because while since once whenever where until".split()
+)
+
+
+def main_verb(words: Sequence[str]) -> int | None:
+    """Index of the auxiliary that carries a statement, or of a verb that is negated like one
+    ("needs"), outside relative clauses; None for other verbs and where there is none.
+    """
+    found = finite_verb(words) if words else None
+    return found if found is not None and bare(words[found]) in _CARRIERS else None
+
+
+_CARRIERS = AUXILIARIES | frozenset(
+    "cannot needs need deserves deserve believes believe supports".split()
+)
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " ".join(words).replace("can not ", "cannot ")
+
+
+def _denied(text: str) -> str:
+    return "It is not true that " + mid_sentence(text)

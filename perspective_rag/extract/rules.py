@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.extract.alternatives import named_alternatives
-from perspective_rag.extract.english import AUXILIARIES, BASE_VERBS, WH_WORDS
-from perspective_rag.extract.negation import main_verb
-from perspective_rag.extract.settled import invites_perspectives, is_open
-from perspective_rag.extract.statement import Statement, as_statement, statement_of
-from perspective_rag.flow import Flow
-from perspective_rag.types import Extraction, Perspective, Stance
+from perspective_rag.extract.lexicon import vocabulary_is_unread
+from perspective_rag.extract.negation import negate
+from perspective_rag.extract.reading import Reading, read
+from perspective_rag.extract.spelling import is_unknown
+from perspective_rag.extract.statement import Statement, as_statement
+from perspective_rag.flow.steps import AT_ONCE, Flow, aside
+from perspective_rag.types import Extraction, Perspective
 
-_SUPPORTS = (
-    r"(?:support|back|defend|favou?r|agree with|confirm|argue for|is in favou?r of"
-    r"|are in favou?r of)"
-)
-_OPPOSES = (
-    r"(?:oppose|undermine|refute|attack|contradict|reject|rebut|counter|dispute|challenge"
-    r"|disagree with|argue against|is against|are against)"
-)
-_OBJECT = (
-    r"(?:the |this |that )?(?:following )?"
-    r"(?:argument|claim|statement|view|idea|position|sentence|proposal)?"
-)
-_CARRIED = re.compile(
-    r"^(?P<instruction>"
-    r"(?:please )?(?:find|show|give|list|search for|look for|retrieve)\b.{0,60}?"
-    r"\b(?:that|which|who)\s+(?:would )?"
-    rf"(?:(?P<support>{_SUPPORTS})|(?P<oppose>{_OPPOSES}))s?(?:\s+with)?\s*{_OBJECT})"
-    r"\s*[:,-]?\s+(?P<root>.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_ARGUMENTS = re.compile(
-    r"^(?P<instruction>(?:what are |give me |list )?(?:the |some )?(?:main |best )?"
-    r"(?:arguments?|reasons?|evidence|case)\s+"
-    r"(?:(?P<support>for|in favou?r of|to support)|(?P<oppose>against)))"
-    r"\s+(?P<root>.+?)[?.]?$",
-    re.IGNORECASE,
-)
+# The rules go over a question about so many times, and an unknown word has many neighbours.
+_READINGS = 10
+_UNKNOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +27,23 @@ class GivenPerspectives:
 
     def extract(self, question: str) -> Flow[Extraction]:
         """The given perspectives; calls nothing."""
-        return Extraction(question, self.perspectives)
+        return Extraction(
+            question,
+            self.perspectives,
+            kind="sides" if exclude_each_other(self.perspectives) else "alternatives",
+            exclusive=exclude_each_other(self.perspectives),
+        )
         yield  # a flow that needs no step
+
+
+def exclude_each_other(perspectives: Sequence[Perspective]) -> bool:
+    """True where each perspective is one side of a claim, and some claim has both of its sides."""
+    sides: dict[str, set[str]] = {}
+    for each in perspectives:
+        if each.claim is None or each.stance is None:
+            return False
+        sides.setdefault(each.claim, set()).add(each.stance)
+    return any(len(stances) == 2 for stances in sides.values())
 
 
 def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ...]:
@@ -75,12 +65,19 @@ def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ..
     return tuple(made)
 
 
-def both_sides(claim: str | Statement) -> tuple[Perspective, Perspective]:
-    """A claim and its negation: the perspectives ``support`` and ``oppose`` of one claim."""
-    statement = as_statement(claim.strip()) if isinstance(claim, str) else claim
+def both_sides(claim: str | Statement, *, number: int = 1) -> tuple[Perspective, Perspective]:
+    """A claim and its opposite: the perspectives ``support`` and ``oppose`` of one claim.
+
+    A text that the rules cannot negate is denied as a whole. The ids of a second claim of the same
+    question end in its ``number``.
+    """
+    if isinstance(claim, str):
+        text = claim.strip()
+        claim = as_statement(text) or Statement(text, negate(text))
+    end = "" if number == 1 else str(number)
     return (
-        Perspective("support", statement.text, "support", statement.text),
-        Perspective("oppose", statement.negation, "oppose", statement.text),
+        Perspective(f"support{end}", claim.text, "support", claim.text),
+        Perspective(f"oppose{end}", claim.negation, "oppose", claim.text),
     )
 
 
@@ -88,62 +85,55 @@ def both_sides(claim: str | Statement) -> tuple[Perspective, Perspective]:
 class RuleExtractor:
     """Finds perspectives in the wording of the question.
 
-    In this order: a perspective the query carries ("find a claim that opposes the argument: X",
-    "arguments against X"); named alternatives ("A or B", "which is best: A, B or C"); the statement
-    and the negation of a yes/no or "should" question, or of a statement.
+    In this order: what invites no perspectives (small talk, tasks, the asker's own affairs, facts
+    to look up, another language); a side that the question asks for ("arguments against X"); named
+    alternatives ("A or B", "which is best: A, B or C"); the statement and the opposite of a yes/no
+    question, a survey question, a reported view, a demand or a statement. A side that fails a
+    check (``sanity.sound``) is dropped, and the question is open. ``Extraction.kind`` and
+    ``.reading`` say how the question was read.
 
-    It cannot name the alternatives of "what is the best way to ...", knows by its wording alone
-    whether a question is contentious (``settled.invites_perspectives``: in doubt it is), reads
-    English only, and takes the first main verb it knows for the predicate. What it does not
-    understand gets no perspectives.
+    The rules cannot name the answers to "what is the best way to ...", and know by its wording
+    alone whether a question is contentious: in doubt it is. ``language`` other than English gets no
+    perspectives by rule, and the reading says so.
     """
+
+    language: str = "en"
 
     def extract(self, question: str) -> Flow[Extraction]:
         """The extraction; calls nothing."""
-        return extract_by_rule(question)
-        yield  # a flow that needs no step
+        size = reading_size(question)
+        found = yield from aside(size, extract_by_rule, question, language=self.language)
+        return found
 
 
-def extract_by_rule(question: str) -> Extraction:
+def reading_size(question: str) -> int:
+    """What reading a question by rule counts to ``aside``: the first one reads the vocabulary."""
+    size = _READINGS * len(question)
+    if size > AT_ONCE or vocabulary_is_unread():
+        return max(size, AT_ONCE + 1)
+    return size + _UNKNOWN * sum(map(is_unknown, question.split()))
+
+
+def extract_by_rule(question: str, *, language: str = "en") -> Extraction:
     """What ``RuleExtractor`` finds, as a plain function."""
-    text = " ".join(question.split())
-    for pattern in (_CARRIED, _ARGUMENTS):
-        if match := pattern.match(text):
-            return _carried(match)
-    if not invites_perspectives(text):
-        return Extraction(text, settled=True)
-    if alternatives := named_alternatives(text):
-        return Extraction(
-            text, tuple(Perspective(f"p{i}", each) for i, each in enumerate(alternatives, start=1))
-        )
-    claim = statement_of(text) if _is_question(text) else _claim_in(text)
-    if claim is None:
-        return Extraction(text, settled=not is_open(text))
-    return Extraction(text, both_sides(claim))
+    found = read(question, language=language)
+    perspectives = _perspectives(found)
+    return Extraction(
+        found.root,
+        perspectives,
+        found.instruction,
+        kind=found.kind,
+        reading=found.explanation,
+        exclusive=len(perspectives) == 2 or (found.kind == "sides" and len(perspectives) > 1),
+    )
 
 
-def _carried(match: re.Match[str]) -> Extraction:
-    root = match["root"].strip().strip("\"'“”").strip()
-    stance: Stance = "support" if match["support"] else "oppose"
-    claim = (statement_of(root) if _is_question(root) else None) or as_statement(root)
-    if main_verb(root.split(" ")) is None and len(root.split()) < 4:
-        claim = as_statement(f"{root} is a good idea")  # a topic is nothing to agree with yet
-    sides = dict(zip(("support", "oppose"), both_sides(claim), strict=True))
-    return Extraction(root, (sides[stance],), match["instruction"].strip())
-
-
-def _is_question(text: str) -> bool:
-    first = text.split(" ", 1)[0].lower().rstrip(",:")
-    return text.endswith("?") or first in AUXILIARIES or first in WH_WORDS
-
-
-def _claim_in(text: str) -> Statement | None:
-    """A text that is not a question, if it reads as a statement or a demand rather than as
-    keywords.
-    """
-    words = text.split(" ")
-    if len(words) < 3:
-        return None
-    statement = as_statement(text)
-    has_verb = main_verb(words) is not None or words[0].lower() in BASE_VERBS
-    return statement if has_verb or text.endswith((".", "!")) else None
+def _perspectives(found: Reading) -> tuple[Perspective, ...]:
+    if found.alternatives:
+        return as_perspectives(found.alternatives)
+    sides = [
+        side
+        for number, claim in enumerate(found.claims, start=1)
+        for side in both_sides(claim, number=number)
+    ]
+    return tuple(side for side in sides if found.stance in (None, side.stance))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow import Flow, call, degrade
-from perspective_rag.request import Request
+from perspective_rag.flow.request import Request
+from perspective_rag.flow.steps import Flow, call, degrade, note
 
 SkipIf = Callable[[str], Any]
 """``skip_if(question)``: true for a question that invites no perspectives."""
@@ -36,6 +36,6 @@ def skips(request: Request, skip_if: SkipIf | None) -> Flow[bool]:
     if reply.error is not None:
         yield from degrade("skip", "skip_if failed: nothing is left out", reply.error)
     elif reply.value:
-        request.recorder.decisions.append({"stage": "skip", "query": request.question})
+        yield from note(decision={"stage": "skip", "query": request.question})
         return True
     return False

@@ -1,154 +1,201 @@
-"""The statement that a yes/no question asks about, by rule."""
+"""The statement that a yes/no question asks about, with its opposite, by rule."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perspective_rag.extract.clause import subject_end
 from perspective_rag.extract.english import (
     AUXILIARIES,
-    BASE_VERBS,
-    DETERMINERS,
-    PREDICATE_OPENERS,
-    PRONOUNS,
-    WH_WORDS,
-    predicate_start,
+    BE,
+    DO,
+    POSSESSIVES,
+    bare,
     upper_first,
 )
-from perspective_rag.extract.negation import main_verb, negate
-from perspective_rag.extract.settled import asks_for_a_word
+from perspective_rag.extract.inflection import as_inflected
+from perspective_rag.extract.lexicon import is_plural, mid_sentence
+from perspective_rag.extract.negation import clause_start, negation_of
+from perspective_rag.extract.polarity import affirmed, no_longer, take_ever, without_asking
 
-_LEAD_IN = re.compile(
-    r"^(?:do you (?:think|believe|agree)(?: that)?|is it true that|would you say(?: that)?"
-    r"|in your opinion,?|and|so|but|well)\s+",
-    re.IGNORECASE,
-)
-_BELIEVED = re.compile(r"^(?:do you (?:think|believe|agree)|is it true that)\b", re.IGNORECASE)
-_CONTRACTED = re.compile(r"^(\w+)n['’]t\b", re.IGNORECASE)
-_OR_NOT = re.compile(r",?\s+or\s+(?:not|no)$", re.IGNORECASE)
-_VERB_SUFFIX = re.compile(r"^.{3,}(?:[^mv]ate|ise|ize|ify)$")
-_POINTERS = frozenset("this that these those".split())
-_BE = frozenset("is are was were am".split())
-_LINKING = frozenset("stay remain become".split())
+_CONTRACTED = {
+    f"{stem}n't": whole
+    for stem, whole in {
+        **{
+            a: a for a in "is are was were do does did has have had should could would must".split()
+        },
+        "ca": "can",
+        "wo": "will",
+        "ai": "is",
+    }.items()
+}
+_UNIVERSAL = frozenset("every all everyone everybody everything each".split())
+_DENIED_WHOLE = frozenset("only most many few some no nobody too".split())
+_NO_SUBJECT = {"any": "no", "anyone": "no one", "anybody": "nobody", "anything": "nothing"}
+# "Will robots ever ..." asks whether they will, "Are robots ever ..." whether they sometimes are.
+_ONE_DAY = frozenset("will would can could may might has have had did shall".split())
+
+_LEADING_ADVERBS = frozenset("still always often never also already no longer just".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement and its negation."""
+    """A statement and its opposite."""
 
     text: str
     negation: str
 
 
 def statement_of(question: str) -> Statement | None:
-    """The statement whose truth a yes/no question asks for, with its negation; None for any other
-    question.
+    """The statement whose truth a yes/no question asks for, with its opposite; None for any other
+    question, and where the rules do not find the subject.
 
     ``"Should social media be banned for children?"`` gives ``"Social media should be banned for
-    children"``. The end of the subject is found by a list of verbs and the look of predicates, so
-    an unusual sentence may come out clumsily; it is still about the same thing.
+    children"`` and ``"Social media should not be banned for children"``. A clause before the
+    question ("If robots do most work, should ...") stays before both.
     """
-    text = _OR_NOT.sub("", question.strip().rstrip("?").strip())
-    asked = _LEAD_IN.sub("", text)
-    believed = bool(_BELIEVED.match(text))
-    text = _CONTRACTED.sub(r"\1", asked)
-    for part in (text, text.rpartition(": ")[2], text.partition(", ")[2]):
-        if part.split(" ", 1)[0].lower() in AUXILIARIES and len(part.split()) > 2:
-            return _inverted(part.split())
-    words = text.split()
-    if believed and len(words) > 2 and words[0].lower() not in WH_WORDS:
-        return as_statement(text)  # "Do you think (that) zoos teach children something?"
-    if not words or words[0].lower() in WH_WORDS or main_verb(words) is None:
+    words = question.strip().rstrip("?!. ").split(" ")
+    prefix, clause = _prefix(words)
+    if len(clause) < 3 or auxiliary_of(clause[0]) is None:
         return None
-    return None if asks_for_a_word(text) else as_statement(text)  # "You would close zoos?"
-
-
-def as_statement(text: str) -> Statement:
-    """A sentence that already is a statement, with its negation by rule."""
-    return Statement(upper_first(text), upper_first(negate(text)))
-
-
-def _inverted(words: list[str]) -> Statement:
-    """The statement in "AUXILIARY SUBJECT PREDICATE"."""
-    auxiliary = words[0].lower()
-    end = _subject_end(words, auxiliary)
-    subject, predicate = words[1:end], words[end:]
-    if auxiliary not in {"do", "does", "did"}:
-        return as_statement(" ".join([*subject, auxiliary, *predicate]))
-    affirmed = [] if auxiliary == "do" else [auxiliary]
-    if auxiliary == "does":
-        affirmed, predicate_said = [], [_third_person(predicate[0]), *predicate[1:]]
-    else:
-        predicate_said = predicate
+    made = _inverted(clause)
+    if made is None or not prefix:
+        return made
+    before = upper_first(" ".join(prefix))
     return Statement(
-        upper_first(" ".join([*subject, *affirmed, *predicate_said])),
-        upper_first(" ".join([*subject, auxiliary, "not", *predicate])),
+        f"{before} {mid_sentence(made.text)}", f"{before} {mid_sentence(made.negation)}"
     )
 
 
-def _subject_end(words: list[str], auxiliary: str) -> int:
-    """Index of the first word of the predicate; the subject is words[1:index]."""
-    points = words[1].lower() in _POINTERS and auxiliary not in _BE
-    if words[1].lower() in PRONOUNS and not (
-        points and not _is_predicate_verb(words[2].lower(), auxiliary)
-    ):
-        return 2
-    if auxiliary in _BE:
-        return predicate_start(words, 2) or len(words) - 1
-    candidates = [
-        i
-        for i in range(2, len(words))
-        if _is_predicate_verb(words[i].lower(), auxiliary)
-        and words[i - 1].lower() not in DETERMINERS
-    ]
-    # In "Should phone use be limited" the first verb is a noun: the verb that follows it at once is
-    # meant; "be" is no noun, whatever follows it ("Should zoos be shut"), and what follows "stay"
-    # may be an adjective ("Should zoos stay open").
-    for i in candidates:
-        verb, following = words[i].lower(), "".join(words[i + 1 : i + 2]).lower()
-        if verb == "be" or (verb in _LINKING and following in PREDICATE_OPENERS):
-            return i
-        if i + 1 not in candidates:
-            return i
-    return candidates[-1] if candidates else _guessed_end(words, auxiliary)
+def as_statement(text: str, *, trusted: bool = False) -> Statement | None:
+    """A sentence that already is a statement, with its opposite; None where it has none.
+
+    ``trusted`` as for ``negation_of``.
+    """
+    plain = text.strip().rstrip(".! ")
+    opposite = negation_of(plain, trusted=trusted)
+    return None if opposite is None else Statement(upper_first(plain), upper_first(opposite))
 
 
-def _guessed_end(words: list[str], auxiliary: str) -> int:
-    """Where the predicate starts whose verb is not known: after the words that belong together."""
-    last = len(words) - 1
-    free = [
-        i
-        for i in range(2, last)
-        if words[i].lower() not in DETERMINERS and words[i - 1].lower() not in DETERMINERS
-    ]
-    looks = (
-        lambda i: _VERB_SUFFIX.match(words[i]),
-        lambda i: auxiliary == "do" and re.search(r"[^s]s$", words[i - 1]),
-        lambda i: words[i - 1][:1].isupper() and words[i].islower(),
+def auxiliary_of(word: str) -> str | None:
+    """The auxiliary that a question's first word is ("Shouldn't" is "should"), or None."""
+    word = bare(word)
+    word = _CONTRACTED.get(word, word)
+    return word if word in AUXILIARIES else None
+
+
+def _prefix(words: list[str]) -> tuple[list[str], list[str]]:
+    """A subordinate clause before the question, and the question."""
+    if auxiliary_of(words[0]) is not None:
+        return [], words
+    for i, word in enumerate(words[:-3]):
+        if word.endswith(",") and auxiliary_of(words[i + 1]) is not None:
+            opener = bare(words[0])
+            kept = opener in {"if", "when", "unless", "once", "whenever", "where", "while"}
+            return (words[: i + 1] if kept else []), words[i + 1 :]
+    return [], words
+
+
+def _inverted(words: list[str]) -> Statement | None:
+    """The statement in "AUXILIARY SUBJECT PREDICATE"."""
+    auxiliary = auxiliary_of(words[0]) or ""
+    end = subject_end(words, auxiliary)
+    if end is None or end >= len(words):
+        return None
+    subject, predicate = words[1:end], words[end:]
+    if bare(subject[-1]) == "not" and len(subject) > 1:
+        subject = subject[:-1]  # "Should we not close zoos?"
+    if bare(predicate[0]) == "not" and len(predicate) > 1:
+        predicate = predicate[1:]
+    predicate = without_asking(predicate)
+    predicate, ever = take_ever(predicate)
+    if not predicate:
+        return None
+    whole = _said(subject, auxiliary, affirmed(predicate), _sometimes(auxiliary, ever))
+    return Statement(
+        upper_first(whole), upper_first(_opposite(subject, auxiliary, predicate, ever))
     )
-    for seems in looks:
-        for i in free:
-            if seems(i):
-                return i
-    bare = words[1].lower() not in DETERMINERS
-    return min(2 if bare else 3, last)
 
 
-def _is_predicate_verb(word: str, auxiliary: str) -> bool:
-    if auxiliary in {"has", "have", "had"}:
-        return (
-            word == "been"
-            or word.endswith(("ed", "en", "wn"))
-            or word in {"made", "gone", "lost", "had"}
-        )
-    return word in BASE_VERBS
+def _sometimes(auxiliary: str, ever: bool) -> list[str]:
+    return ["sometimes"] if ever and auxiliary not in _ONE_DAY else []
 
 
-def _third_person(verb: str) -> str:
-    if verb in {"have", "be", "do", "go"}:
-        return {"have": "has", "be": "is", "do": "does", "go": "goes"}[verb]
-    if verb.endswith(("s", "sh", "ch", "x", "z")):
-        return verb + "es"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return verb[:-1] + "ies"
-    return verb + "s"
+def _said(
+    subject: Sequence[str], auxiliary: str, predicate: Sequence[str], adverbs: Sequence[str] = ()
+) -> str:
+    """The affirmation, with the verb inflected where the question has "do"."""
+    if auxiliary not in DO:
+        return " ".join([*_subject(subject), auxiliary, *adverbs, *predicate])
+    leading = 0
+    while leading < len(predicate) - 1 and _is_adverb(predicate[leading]):
+        leading += 1
+    verb = as_inflected(predicate[leading], auxiliary)
+    rest = [*predicate[:leading], verb, *predicate[leading + 1 :]]
+    return " ".join([*_subject(subject), *adverbs, *rest])
+
+
+def _is_adverb(word: str) -> bool:
+    lower = bare(word)
+    return lower.endswith("ly") or lower in _LEADING_ADVERBS
+
+
+def _subject(subject: Sequence[str]) -> list[str]:
+    first = bare(subject[0])
+    return ["some", *subject[1:]] if first == "any" else list(subject)
+
+
+def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], ever: bool) -> str:
+    first = bare(subject[0])
+    affirmation = _said(subject, auxiliary, affirmed(predicate))
+    if first in _NO_SUBJECT:
+        return _said([_NO_SUBJECT[first], *subject[1:]], auxiliary, predicate)
+    if first in _UNIVERSAL:
+        verb = _has_to(subject, auxiliary)
+        if verb:
+            return "not " + " ".join([*lowered(subject), verb, "to", *predicate])
+        return "not " + mid_sentence(affirmation)
+    if first in _DENIED_WHOLE:
+        return "it is not true that " + mid_sentence(affirmation)
+    if ever:
+        return _said(subject, auxiliary, predicate, ["never"])
+    if first == "there" and len(subject) == 1 and auxiliary in BE:
+        return _nothing_there(auxiliary, predicate)
+    longer = no_longer(predicate)
+    if longer is not None:
+        return _said(subject, auxiliary, longer)
+    if auxiliary == "must":
+        plain = "do not" if is_plural(subject[-1]) or first in {"we", "you", "they", "i"} else ""
+        return " ".join([*subject, plain or "does not", "have to", *predicate])
+    denied = "cannot" if auxiliary == "can" else f"{auxiliary} not"
+    return " ".join([*subject, denied, *predicate])
+
+
+def lowered(subject: Sequence[str]) -> list[str]:
+    """The words with the first letter of the first lowered."""
+    return [mid_sentence(subject[0]), *subject[1:]]
+
+
+def _has_to(subject: Sequence[str], auxiliary: str) -> str:
+    if auxiliary != "must":
+        return ""
+    return "have" if bare(subject[0]) in {"all"} else "has"
+
+
+def _nothing_there(auxiliary: str, predicate: Sequence[str]) -> str:
+    """ "Is there life after death" denied: "there is no life after death"."""
+    first = bare(predicate[0])
+    if first in {"something", "anything"}:
+        return " ".join(["there", auxiliary, "nothing", *predicate[1:]])
+    if first == "such":
+        rest = predicate[2:] if bare(predicate[1]) in {"a", "an"} else predicate[1:]
+        return " ".join(["there", auxiliary, "no", "such", *rest])
+    if first in {"any", "a", "an", "some"}:
+        return " ".join(["there", auxiliary, "no", *predicate[1:]])
+    if first in {"too", "enough", "more", "less", "really", "still", "the"} | POSSESSIVES:
+        return " ".join(["there", auxiliary, "not", *predicate])
+    return " ".join(["there", auxiliary, "no", *predicate])
+
+
+__all__ = ["Statement", "as_statement", "auxiliary_of", "clause_start", "statement_of"]

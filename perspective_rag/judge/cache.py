@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow import Flow, call, degrade
-from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, noted
-from perspective_rag.judge.revisions import revision_of
-from perspective_rag.kept import KeptValues
-from perspective_rag.protocols import Judge
-from perspective_rag.types import Passage, Perspective, Vector
+from perspective_rag.flow.steps import Flow, aside, call, complete, degrade, note
+from perspective_rag.judge.inner import OfInner
+from perspective_rag.judge.pairs import TableOfPairs, judge_pairs
+from perspective_rag.judge.revision import revision_of
+from perspective_rag.judge.support import in_range
+from perspective_rag.protocols import Judge, JudgesSides
+from perspective_rag.storage.fingerprint import cache_key
+from perspective_rag.storage.sqlite_cache import SqliteCache
+from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
 
-class CachedJudge(TableOfPairs):
+class CachedJudge(OfInner, TableOfPairs):
     """A judge whose verdicts are kept in ``path``, a SQLite file made if missing.
 
     The key is a hash of the judge's ``revision`` (its weights, prompt and settings), of the
@@ -35,19 +38,12 @@ class CachedJudge(TableOfPairs):
         self.inner = judge
         self.path = Path(path)
         try:
-            self._kept = KeptValues(self.path, "judge_verdicts")
+            self._kept = SqliteCache(self.path, "judge_verdicts")
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"the verdict cache {self.path} cannot be used: {error}") from error
-
-    @property
-    def name(self) -> str:
-        """The judge's own name."""
-        return self.inner.name
-
-    @property
-    def threshold(self) -> float:
-        """The judge's own threshold."""
-        return self.inner.threshold
+        if self._kept.problem is not None:
+            said = f"{self.path} cannot be written, new verdicts are not kept: {self._kept.problem}"
+            warnings.warn(said, stacklevel=2)
 
     @property
     def revision(self) -> str:
@@ -61,14 +57,15 @@ class CachedJudge(TableOfPairs):
         if not passages:
             return np.zeros(0)
         revision = self.revision
-        keys = [_key(revision, p, d) for p, d in zip(perspectives, passages, strict=True)]
+        size = sum(len(passage.text) for passage in passages)
+        keys = yield from aside(size, _keys, revision, perspectives, passages)
         reply = yield from call("judge_cache", self._kept.get, keys)
         if reply.error is not None:
             yield from degrade("judge", f"{self.path} could not be read", reply.error)
         known: Mapping[bytes, float] = reply.value or {}
         support: Vector = np.array([known.get(key, np.nan) for key in keys])
         rows = np.flatnonzero(np.isnan(support)).tolist()
-        yield from noted("judge_cache", {"cached_pairs": len(keys) - len(rows)})
+        yield from note(counts={"cached_pairs": len(keys) - len(rows)})
         if rows:
             fresh = yield from judge_pairs(
                 self.inner, [perspectives[i] for i in rows], [passages[i] for i in rows]
@@ -80,22 +77,64 @@ class CachedJudge(TableOfPairs):
                 yield from degrade("judge", f"{self.path} could not be written", reply.error)
         return support
 
+    def judge_sides(
+        self,
+        sides: tuple[Perspective, Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+    ) -> Flow[Matrix]:
+        """P(support) of two contradicting sides, shape (n, 2), NaN where the judge failed."""
+        inner = self.inner
+        assert isinstance(inner, JudgesSides)
+        size = sum(len(passage.text) for passage in passages)
+        keys = yield from aside(size, _keys_of_sides, self.revision, sides, passages, relevance)
+        reply = yield from call("judge_cache", self._kept.get, [k for row in keys for k in row])
+        if reply.error is not None:
+            yield from degrade("judge", f"{self.path} could not be read", reply.error)
+        found: Mapping[bytes, float] = reply.value or {}
+        support: Matrix = np.array([[found.get(k, np.nan) for k in row] for row in keys])
+        support = support.reshape(len(passages), 2)
+        rows = np.flatnonzero(np.isnan(support).any(axis=1)).tolist()
+        yield from note(counts={"cached_pairs": 2 * (len(passages) - len(rows))})
+        if rows:
+            chosen, near = [passages[i] for i in rows], np.asarray(relevance)[rows]
+            flow = inner.judge_sides(sides, chosen, near)
+            values = yield from complete(flow, f"judge {self.name!r}", "an array of shape (n, 2)")
+            support[rows] = in_range(values, (len(rows), 2), self.name)
+            new = {
+                keys[i][j]: float(support[i, j])
+                for i in rows
+                for j in (0, 1)
+                if not np.isnan(support[i, j])
+            }
+            reply = yield from call("judge_cache", self._kept.put, new)
+            if reply.error is not None:
+                yield from degrade("judge", f"{self.path} could not be written", reply.error)
+        return support
+
     def close(self) -> None:
         """Closes the file."""
         self._kept.close()
 
 
-def _key(revision: str, perspective: Perspective, passage: Passage) -> bytes:
-    parts = (
-        revision,
-        perspective.text,
-        perspective.stance or "",
-        perspective.claim or "",
-        passage.title,
-        passage.text,
-    )
-    found = hashlib.sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        found.update(len(data).to_bytes(8, "big") + data)
-    return found.digest()
+def _keys(
+    revision: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+) -> list[bytes]:
+    return [
+        cache_key(revision, (side.text, side.stance, side.claim), passage.title, passage.text)
+        for side, passage in zip(perspectives, passages, strict=True)
+    ]
+
+
+def _keys_of_sides(
+    revision: str,
+    sides: tuple[Perspective, Perspective],
+    passages: Sequence[Passage],
+    relevance: Vector,
+) -> list[list[bytes]]:
+    known = [f"{value:.6f}" for value in np.asarray(relevance).tolist()]
+    return [
+        [cache_key(revision, a.text, b.text, d.title, d.text, near) for a, b in pairs]
+        for d, near in zip(passages, known, strict=True)
+        for pairs in [(sides, sides[::-1])]
+    ]

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow import Flow, call, degrade
-from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, noted
-from perspective_rag.judge.revisions import digest, revision_of
-from perspective_rag.protocols import Embedder, Judge, KeepsEmbeddings
-from perspective_rag.types import Passage, Perspective, Vector
+from perspective_rag.flow.steps import Flow, call, complete, degrade, note
+from perspective_rag.judge.inner import OfInner
+from perspective_rag.judge.pairs import TableOfPairs, judge_pairs
+from perspective_rag.judge.revision import revision_of
+from perspective_rag.judge.support import in_range, threshold_of
+from perspective_rag.judge.windows import titled_pieces
+from perspective_rag.protocols import Embedder, Judge, JudgesSides, KeepsEmbeddings
+from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.types import Matrix, Passage, Perspective, Vector
 from perspective_rag.vectors import cosine
 
 
-class CascadeJudge(TableOfPairs):
+class CascadeJudge(OfInner, TableOfPairs):
     """Three stages: embeddings rule out the unrelated, a judge decides, a language model decides
     what is left uncertain.
 
@@ -45,13 +49,14 @@ class CascadeJudge(TableOfPairs):
         llm_judge: Judge | None = None,
         uncertain: tuple[float, float] | None = None,
     ) -> None:
-        low, high = uncertain or (judge.threshold / 2, (1 + judge.threshold) / 2)
+        threshold = threshold_of(judge)
+        low, high = uncertain or (threshold / 2, (1 + threshold) / 2)
         if not (0.0 <= low <= high <= 1.0 and -1.0 <= unrelated_below <= 1.0):
             raise ConfigError(
                 "expected 0 <= low <= high <= 1 in uncertain and unrelated_below in [-1, 1]; got "
                 f"{(low, high)!r} and {unrelated_below!r}"
             )
-        self.first, self.last = judge, llm_judge
+        self.inner, self.last = judge, llm_judge
         self.embedder, self.store = embedder, store
         self.unrelated_below = unrelated_below
         self.uncertain = (low, high)
@@ -59,19 +64,79 @@ class CascadeJudge(TableOfPairs):
     @property
     def name(self) -> str:
         """The judges of the cascade."""
-        return " > ".join(judge.name for judge in (self.first, self.last) if judge is not None)
+        return " > ".join(judge.name for judge in (self.inner, self.last) if judge is not None)
 
     @property
-    def threshold(self) -> float:
-        """The threshold of the judge in the middle."""
-        return self.first.threshold
+    def languages(self) -> tuple[str, ...]:
+        """Those of the judge in the middle; none named where a language model decides."""
+        return () if self.last is not None else super().languages
+
+    def judge_sides(
+        self,
+        sides: tuple[Perspective, Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+    ) -> Flow[Matrix]:
+        """P(support) of two contradicting sides, shape (n, 2), NaN where every stage failed.
+
+        What is unrelated to both sides is ruled out; the judge in the middle reads the rest beside
+        both; a language model is asked for the uncertain ones.
+        """
+        support: Matrix = np.zeros((len(passages), 2))
+        first = self.inner
+        assert isinstance(first, JudgesSides)
+        near = []
+        for side in sides:
+            near.append((yield from self._related([side] * len(passages), passages)))
+        rows = np.flatnonzero(near[0] | near[1]).tolist()
+        if rows:
+            chosen = [passages[i] for i in rows]
+            values = yield from complete(
+                first.judge_sides(sides, chosen, np.asarray(relevance)[rows]),
+                f"judge {first.name!r}",
+                f"an array of shape {(len(rows), 2)}",
+            )
+            support[rows] = in_range(values, (len(rows), 2), first.name)
+        counts = {
+            "cascade_ruled_out": 2 * (len(passages) - len(rows)),
+            "cascade_judged": 2 * len(rows),
+        }
+        yield from note(counts=counts)
+        if self.last is not None:
+            support = yield from self._asked_again(sides, passages, support)
+        return support
+
+    def _asked_again(
+        self,
+        sides: tuple[Perspective, Perspective],
+        passages: Sequence[Passage],
+        support: Matrix,
+    ) -> Flow[Matrix]:
+        """The support with what is uncertain, or was not judged, asked of the language model."""
+        assert self.last is not None
+        assert self.sides_listing is not None
+        rule = self.sides_listing
+        unsure = np.isnan(support) | (support >= rule.leaning / 2)
+        cells = [(int(i), int(j)) for i, j in np.argwhere(unsure)]
+        yield from note(counts={"cascade_uncertain": len(cells)})
+        if not cells:
+            return support
+        again = yield from judge_pairs(
+            self.last, [sides[j] for _, j in cells], [passages[i] for i, _ in cells]
+        )
+        again = _moved(again, threshold_of(self.last), rule.threshold)
+        for (i, j), value in zip(cells, again.tolist(), strict=True):
+            if not np.isnan(value):
+                support[i, j] = value
+        return support
 
     @property
     def revision(self) -> str:
         """Identifies the stages and their limits; raises ConfigError if one has no revision."""
         last = revision_of(self.last) if self.last is not None else None
         embedder = getattr(self.embedder, "name", type(self.embedder).__name__)
-        return digest(revision_of(self.first), last, embedder, self.unrelated_below, self.uncertain)
+        first = revision_of(self.inner)
+        return fingerprint(first, last, embedder, self.unrelated_below, self.uncertain)
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
@@ -82,21 +147,21 @@ class CascadeJudge(TableOfPairs):
             return support
         related = yield from self._related(perspectives, passages)
         rows = np.flatnonzero(related)
-        support[rows] = yield from _part(self.first, perspectives, passages, rows)
+        support[rows] = yield from _part(self.inner, perspectives, passages, rows)
         low, high = self.uncertain
         open_rows = np.zeros(0, dtype=int)
         if self.last is not None:
             open_ = np.isnan(support) | (related & (support >= low) & (support <= high))
             open_rows = np.flatnonzero(open_)
             again = yield from _part(self.last, perspectives, passages, open_rows)
-            again = _moved(again, self.last.threshold, self.threshold)
+            again = _moved(again, threshold_of(self.last), self.threshold)
             support[open_rows] = np.where(np.isnan(again), support[open_rows], again)
         counts = {
             "cascade_ruled_out": len(support) - len(rows),
             "cascade_judged": len(rows),
             "cascade_uncertain": len(open_rows),
         }
-        yield from noted("cascade", counts)
+        yield from note(counts=counts)
         return support
 
     def _related(
@@ -117,7 +182,7 @@ class CascadeJudge(TableOfPairs):
     def _cosines(self, statements: Sequence[str], passages: Sequence[Passage]) -> Vector:
         assert self.embedder is not None
         texts = list(dict.fromkeys(statements))
-        known = list({passage.id: passage for passage in passages}.values())
+        known = list({(each.id, each.text): each for each in passages}.values())
         wanted = np.asarray(self.embedder.embed_queries(texts), dtype=float)
         rows = np.full((len(known), wanted.shape[1]), np.nan)
         if self.store is not None:
@@ -126,12 +191,20 @@ class CascadeJudge(TableOfPairs):
                 rows = stored
         lacking = np.flatnonzero(np.isnan(rows).any(axis=1))
         if len(lacking):
-            missing = [known[i].text for i in lacking]
-            rows[lacking] = np.asarray(self.embedder.embed_passages(missing), dtype=float)
+            about = " ".join(texts)
+            cut = [titled_pieces(known[i], about) for i in lacking]
+            texts_of = [piece for pieces in cut for piece in pieces]
+            found = np.asarray(self.embedder.embed_passages(texts_of), dtype=float)
         table = cosine(rows, wanted)
-        place = {passage.id: i for i, passage in enumerate(known)}
+        if len(lacking):
+            owners = np.repeat(lacking, [len(pieces) for pieces in cut])
+            table[lacking] = -np.inf
+            np.maximum.at(table, owners, cosine(found, wanted))
+        place = {(each.id, each.text): i for i, each in enumerate(known)}
         column = {text: j for j, text in enumerate(texts)}
-        near: Vector = table[[place[p.id] for p in passages], [column[s] for s in statements]]
+        near: Vector = table[
+            [place[p.id, p.text] for p in passages], [column[s] for s in statements]
+        ]
         return near
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from perspective_rag.checks import between
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow import Flow, call
+from perspective_rag.flow.steps import Flow, call
 from perspective_rag.judge.labels import class_columns
 from perspective_rag.judge.pairs import TableOfPairs, not_judged
-from perspective_rag.judge.revisions import digest, fingerprint
-from perspective_rag.judge.windows import windows
+from perspective_rag.judge.settings import JudgeSettings
+from perspective_rag.judge.two_sides import TwoSidedSettings
+from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
+from perspective_rag.listing import ListingRule
+from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.validation import between
 
 
 class PairClassifier(Protocol):
@@ -35,35 +36,6 @@ class PairClassifier(Protocol):
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix: ...
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSettings:
-    """What goes with a model's weights: ``judge.json`` in its folder, or these defaults.
-
-    ``temperature`` divides the logits before the softmax; ``neutral_bias`` is then added to that of
-    neutral, for passages are neutral more often where the judge is used than where it learned
-    (higher: less support and less opposition); ``threshold`` is the P(support) from which a passage
-    counts as supporting; ``max_words`` is the window in which a long passage is read, ``overlap``
-    the most words at its start that repeat the window before; ``max_tokens`` is the longest input
-    of the model.
-    """
-
-    threshold: float = 0.5
-    temperature: float = 1.0
-    neutral_bias: float = 0.0
-    max_tokens: int = 256
-    max_words: int = 140
-    overlap: int = 0
-
-    @classmethod
-    def of(cls, folder: Path) -> JudgeSettings:
-        """The settings stored in a folder; the defaults where it holds none."""
-        path = folder / "judge.json"
-        if not path.is_file():
-            return cls()
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**{name: stored[name] for name in cls.__slots__ if name in stored})
-
-
 class CrossEncoderJudge(TableOfPairs):
     """P(a passage supports a perspective) from a three-class (support / oppose / neutral) or
     two-class model.
@@ -73,8 +45,12 @@ class CrossEncoderJudge(TableOfPairs):
     configuration. It is loaded at the first judgement, once. A perspective with a claim and a
     stance is judged through its claim, so that both sides of a claim cost one pair. A longer
     passage than the window is read in windows, cut at sentence ends: P = max over its windows, so
-    the end of a passage counts as much as its start. ``threshold`` and ``temperature`` replace what
-    is stored with the model; ``revision`` is the hub's branch, tag or commit.
+    the end of a passage counts as much as its start. Of one of more than 20,000 characters those
+    windows are read that share most words with the statements, and the trace counts it in
+    ``shortened_passages``. ``threshold`` and ``temperature`` replace what
+    is stored with the model; ``revision`` is the hub's branch, tag or commit; ``language`` is that
+    of the passages, by whose rules sentences are cut. ``languages`` are those the model is known to
+    judge (empty: nobody has said).
 
     A model that fails, or gives numbers that are not finite, leaves NaN and a recorded degradation
     (strict mode: JudgeError). Raises ConfigError for a model without a label that means support.
@@ -89,6 +65,7 @@ class CrossEncoderJudge(TableOfPairs):
         threads: int | None = None,
         revision: str | None = None,
         classifier: PairClassifier | None = None,
+        language: str = "en",
     ) -> None:
         folder = DEFAULT_MODEL if model is None else Path(model)
         settings = JudgeSettings()
@@ -97,6 +74,11 @@ class CrossEncoderJudge(TableOfPairs):
         self.name = "perspective-rag-judge" if model is None else str(model)
         given = settings.threshold if threshold is None else threshold
         self.threshold = between("threshold", given)
+        listed = settings.listing if settings.listing is not None and threshold is None else given
+        self.listing = ListingRule(max(listed, given), given, settings.lead)
+        self.languages: tuple[str, ...] = ("en",) if model is None else ()
+        self._language = language
+        self._two_sides = TwoSidedSettings.of(folder) if classifier is None else None
         self._temperature = settings.temperature if temperature is None else temperature
         self._settings = settings
         self._folder = folder
@@ -110,8 +92,8 @@ class CrossEncoderJudge(TableOfPairs):
     @cached_property
     def revision(self) -> str:
         """Identifies the model's files and settings: equal revisions judge alike."""
-        files = fingerprint(self._folder) if self._folder.exists() else self._hub_revision
-        return digest(self.name, files or "", self._temperature, self._settings)
+        files = model_fingerprint(self._folder) if self._folder.exists() else self._hub_revision
+        return fingerprint(self.name, files, self._temperature, self._settings)
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
@@ -126,7 +108,7 @@ class CrossEncoderJudge(TableOfPairs):
             self.pair_probabilities,
             [text for text, _ in distinct],
             [statement for _, statement in distinct],
-            counts={"judged_pairs": len(distinct)},
+            counts=_counted(len(distinct), passages),
         )
         support: Vector = np.full(len(pairs), np.nan)
         if reply.error is None:
@@ -137,6 +119,69 @@ class CrossEncoderJudge(TableOfPairs):
         if failed:
             yield from not_judged(self.name, failed, len(pairs), reply.error)
         return support
+
+    @property
+    def sides_listing(self) -> ListingRule | None:
+        """From when support that was read beside both sides is listed; None where the model's
+        folder says nothing of reading two sides.
+        """
+        if self._two_sides is None:
+            return None
+        scale = self._two_sides.relevant or self._two_sides.alone
+        return ListingRule(scale.listing, scale.searching)
+
+    def judge_sides(
+        self,
+        sides: tuple[Perspective, Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+    ) -> Flow[Matrix]:
+        """P(passages[i] supports the first, the second of two contradicting sides), shape (n, 2);
+        NaN where the model failed. See ``two_sides``; P = max over the windows of a long passage.
+        """
+        texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
+        if not texts:
+            return np.zeros((0, 2))
+        reply = yield from call(
+            "judge",
+            self.side_probabilities,
+            texts,
+            statements,
+            relevance,
+            counts=_counted(2 * len(texts), passages),
+        )
+        support: Matrix = np.full((len(texts), 2), np.nan)
+        if reply.error is None:
+            support = reply.value
+        failed = int(np.isnan(support).any(axis=1).sum())
+        if failed:
+            yield from not_judged(self.name, 2 * failed, 2 * len(texts), reply.error)
+        return support
+
+    def side_probabilities(
+        self, texts: Sequence[str], statements: tuple[str, str], relevance: Vector
+    ) -> Matrix:
+        """P(support) of every text for each of two contradicting statements, shape (n, 2).
+
+        ``relevance`` (n,) is the cosine of text and question; where one is not known all are judged
+        without, on the same scale.
+        """
+        assert self._two_sides is not None
+        model = self._model()
+        cut = [self._windows(model, text, statements) for text in texts]
+        owners = [i for i, pieces in enumerate(cut) for _ in pieces]
+        documents = [piece for pieces in cut for piece in pieces]
+        first, second = (
+            np.asarray(model.logits(documents, [statement] * len(documents)), dtype=np.float64)[
+                :, _in_order(model.labels)
+            ]
+            for statement in statements
+        )
+        values = self._two_sides.support(first, second, np.asarray(relevance)[owners])
+        strongest = np.zeros((len(texts), 2))
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(strongest, owners, values)  # NaN stays NaN
+        return strongest
 
     def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
         """P(support) and P(oppose) of every text towards every statement, each of shape (n_texts,
@@ -159,14 +204,7 @@ class CrossEncoderJudge(TableOfPairs):
         by_text: dict[str, list[str]] = {}
         for text, statement in zip(texts, statements, strict=True):
             by_text.setdefault(text, []).append(statement)
-        cut = {
-            text: [
-                piece
-                for window in windows(text, self._settings.max_words, self._settings.overlap)
-                for piece in model.pieces(window, beside)
-            ]
-            for text, beside in by_text.items()
-        }
+        cut = {text: self._windows(model, text, beside) for text, beside in by_text.items()}
         owners = [i for i, text in enumerate(texts) for _ in cut[text]]
         documents = [piece for text in texts for piece in cut[text]]
         probability = self._classes(model, documents, [statements[i] for i in owners])
@@ -177,6 +215,20 @@ class CrossEncoderJudge(TableOfPairs):
                 np.maximum.at(strongest, owners, column)  # NaN stays NaN
             result[stance] = strongest
         return result
+
+    def _windows(self, model: PairClassifier, text: str, statements: Sequence[str]) -> list[str]:
+        """The text in pieces that the model reads whole beside each of the statements."""
+        settings = self._settings
+        size = settings.max_words
+        if len(text.split()) > LONG:
+            size = min(size, settings.long_words)
+        about = " ".join(statements)
+        pieces = [
+            piece
+            for window in telling(windows(text, size, settings.overlap, self._language), about)
+            for piece in model.pieces(window, statements)
+        ]
+        return telling(pieces, about)
 
     def _classes(
         self, model: PairClassifier, documents: Sequence[str], statements: Sequence[str]
@@ -205,6 +257,17 @@ class CrossEncoderJudge(TableOfPairs):
             return self._classifier
 
 
+def _counted(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
+    long = len({each.text for each in passages if len(each.text) > LONGEST})
+    return {"judged_pairs": pairs, **({"shortened_passages": long} if long else {})}
+
+
+def _in_order(labels: Sequence[str]) -> list[int]:
+    """The columns of support, oppose and neutral."""
+    columns = class_columns(labels)
+    return [columns[name] for name in ("support", "oppose", "neutral")]
+
+
 DEFAULT_MODEL = Path(__file__).parent / "default"
 
 
@@ -214,7 +277,14 @@ def _statement(perspective: Perspective) -> str:
 
 @cache
 def packaged_judge() -> CrossEncoderJudge:
-    """The judge that comes with the package; who asks for it shares one, loaded once."""
+    """The judge that comes with the package; who asks for it shares one, loaded at the first
+    judgement.
+
+    Raises MissingDependency where what it runs on is not installed or does not load.
+    """
+    from perspective_rag.judge.models import onnx_runtime
+
+    onnx_runtime()
     return CrossEncoderJudge()
 
 
@@ -232,11 +302,3 @@ def _load(
     if model is None:
         raise ConfigError(f"the package's own judge is not in {folder}: reinstall perspective-rag")
     return TransformersClassifier(str(model), max_tokens=settings.max_tokens, revision=revision)
-
-
-def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:
-    """The text of ``judge.json``: settings and where they come from."""
-    values = {name: getattr(settings, name) for name in JudgeSettings.__slots__}
-    return (
-        json.dumps({**values, "provenance": dict(provenance)}, indent=2, ensure_ascii=False) + "\n"
-    )

@@ -21,6 +21,7 @@ class PairEncoder:
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int) -> None:
+        tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer

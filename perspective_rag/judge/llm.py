@@ -10,15 +10,15 @@ from typing import Literal
 
 import numpy as np
 
-from perspective_rag.checks import between, count
 from perspective_rag.errors import LLMError
-from perspective_rag.flow import Call, Flow, Reply
+from perspective_rag.flow.steps import Call, Flow, Note, Reply, aside
 from perspective_rag.judge.pairs import TableOfPairs, not_judged
-from perspective_rag.judge.revisions import digest
 from perspective_rag.prompts import fence, load_prompt, shorten
+from perspective_rag.prompts.replies import bad_reply, parse_yes_no, reply_text
 from perspective_rag.protocols import LLM, CompletesMany
-from perspective_rag.replies import bad_reply, parse_yes_no, reply_text
+from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Passage, Perspective, Prompt, Vector
+from perspective_rag.validation import between, check_component, count
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class LLMJudge(TableOfPairs):
         max_characters: int = 4000,
         max_tokens: int = 16,
     ) -> None:
-        self.llm = llm
+        self.llm = check_component("llm", llm)
         self.threshold = between("threshold", threshold)
         self.wording = wording or Wording()
         self.template = load_prompt(self.wording.prompt, prompt)
@@ -75,7 +75,8 @@ class LLMJudge(TableOfPairs):
     def revision(self) -> str:
         """Identifies the model, the prompt and how it is asked: equal revisions judge alike."""
         model = getattr(self.llm, "revision", self.llm.name)
-        return digest(model, self.template.hash, self.wording, self.max_characters, self.max_tokens)
+        asked = (self.template.hash, self.wording, self.max_characters, self.max_tokens)
+        return fingerprint(model, *asked)
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
@@ -87,12 +88,8 @@ class LLMJudge(TableOfPairs):
         support: Vector = np.full(len(passages), np.nan)
         if not support.size:
             return support
-        texts = {passage: self._shown(passage) for passage in passages}
-        prompts = [
-            self._prompt(texts[passage][0], each)
-            for each, passage in zip(perspectives, passages, strict=True)
-        ]
-        cut = sum(was_cut for _, was_cut in texts.values())
+        size = sum(min(len(passage.text), self.max_characters) for passage in passages)
+        prompts, cut = yield from aside(size, self._prompts, perspectives, passages)
         replies = yield from self._replies(prompts, {"shortened_passages": cut} if cut else {})
         errors: list[LLMError] = []
         for index, (prompt, reply) in enumerate(zip(prompts, replies, strict=True)):
@@ -104,6 +101,17 @@ class LLMJudge(TableOfPairs):
             yield from not_judged(self.name, len(errors), len(prompts), errors[0])
         return support
 
+    def _prompts(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> tuple[list[Prompt], int]:
+        """A prompt for each pair, and how many passages are cut in them."""
+        texts = {passage: self._shown(passage) for passage in passages}
+        prompts = [
+            self._prompt(texts[passage][0], each)
+            for each, passage in zip(perspectives, passages, strict=True)
+        ]
+        return prompts, sum(was_cut for _, was_cut in texts.values())
+
     def _replies(self, prompts: Sequence[Prompt], counts: dict[str, int]) -> Flow[Sequence[Reply]]:
         if not isinstance(self.llm, CompletesMany):
             ask_llm, aask_llm = self.llm.complete, self.llm.acomplete
@@ -111,9 +119,8 @@ class LLMJudge(TableOfPairs):
                 Call("judge", ask_llm, (prompt,), afunction=aask_llm, counts={"judged_pairs": 1})
                 for prompt in prompts
             ]
-            calls[0].counts.update(counts)
-            replies = yield calls
-            return replies
+            replies = yield [*calls, Note(counts=counts)]
+            return replies[: len(calls)]
         result: list[Reply] = []
         size = max(1, self.llm.batch_size)
         for start in range(0, len(prompts), size):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,17 @@ import numpy as np
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.judge.encoding import PairEncoder, batches_by_length, padded
 from perspective_rag.types import Matrix, Vector
+from perspective_rag.values import from_json
+
+
+def onnx_runtime() -> tuple[Any, Any]:
+    """The module onnxruntime and the class Tokenizer; raises MissingDependency without them."""
+    try:
+        import onnxruntime
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingDependency("packaged-judge", "judging with an ONNX model") from error
+    return onnxruntime, Tokenizer
 
 
 class OnnxClassifier:
@@ -26,22 +36,21 @@ class OnnxClassifier:
     """
 
     def __init__(self, model: Path, *, max_tokens: int, threads: int | None = None) -> None:
-        try:
-            import onnxruntime
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingDependency("local", "judging with an ONNX model") from error
+        onnxruntime, tokenizer = onnx_runtime()
         path = model if model.suffix == ".onnx" else model / "model.onnx"
         for needed in (path, path.parent / "tokenizer.json", path.parent / "config.json"):
             if not needed.is_file():
                 raise ConfigError(
                     f"{needed} is missing: needed are model.onnx, tokenizer.json, config.json"
                 )
-        config = json.loads((path.parent / "config.json").read_text(encoding="utf-8"))
-        names = config.get("id2label") or {}
-        self.labels = tuple(names[key] for key in sorted(names, key=int))
+        try:
+            config = from_json((path.parent / "config.json").read_text(encoding="utf-8"))
+            names = config.get("id2label") or {}
+            self.labels = tuple(names[key] for key in sorted(names, key=int))
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise ConfigError(f"{path.parent / 'config.json'} cannot be read: {error}") from error
         self._encoder = PairEncoder(
-            Tokenizer.from_file(str(path.parent / "tokenizer.json")), max_tokens
+            tokenizer.from_file(str(path.parent / "tokenizer.json")), max_tokens
         )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow import Flow, call, degrade
-from perspective_rag.judging import in_range
+from perspective_rag.flow.steps import Flow, call, complete, degrade
+from perspective_rag.judge.support import in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
@@ -32,27 +32,39 @@ def judge_pairs(
 ) -> Flow[Vector]:
     """P(passages[i] supports perspectives[i]), shape (n,), from any judge.
 
-    A judge that only fills tables is asked once for each distinct perspective. A judge that raises
-    or returns nonsense is recorded, and its pairs are NaN.
+    A judge that only fills tables is asked once where the pairs are a whole table (every passage
+    with every perspective), else once for each distinct perspective. A judge that raises or returns
+    nonsense is recorded, and its pairs are NaN.
     """
     support: Vector = np.full(len(passages), np.nan)
-    groups: dict[Perspective | None, list[int]] = {}
-    for index, perspective in enumerate(perspectives):
-        whole = isinstance(judge, JudgesPairs)
-        groups.setdefault(None if whole else perspective, []).append(index)
-    for asked, rows in groups.items():
-        chosen = [passages[i] for i in rows]
+    every = list(range(len(passages)))
+    at_once = isinstance(judge, JudgesPairs)
+    for rows, asked in [(every, perspectives)] if at_once else _tables(perspectives, passages):
         try:
-            if asked is None:
-                assert isinstance(judge, JudgesPairs)
-                values = yield from judge.judge_pairs([perspectives[i] for i in rows], chosen)
+            if isinstance(judge, JudgesPairs):
+                own = judge.judge_pairs(perspectives, passages)
+                returns = f"an array of shape {(len(rows),)}"
+                values = yield from complete(own, f"judge {judge.name!r}", returns)
+                support[rows] = in_range(values, (len(rows),), judge.name)
             else:
-                table = yield from judge.judge([asked], chosen)
-                values = np.asarray(table, dtype=float).reshape(len(chosen))
-            support[rows] = in_range(values, (len(rows),), judge.name)
+                chosen = [passages[i] for i in rows[:: len(asked)]]
+                table = yield from judge_table(judge, asked, chosen)
+                support[rows] = table.ravel()
         except Exception as error:
             yield from not_judged(judge.name, len(rows), len(rows), error)
     return support
+
+
+def _tables(
+    perspectives: Sequence[Perspective], passages: Sequence[Passage]
+) -> list[tuple[list[int], Sequence[Perspective]]]:
+    """The pairs as tables: their places, passage by passage, and the perspectives of each table."""
+    distinct = list(dict.fromkeys(perspectives))
+    m, n = len(distinct), len(passages)
+    by_passage = all(passages[i] is passages[i - i % m] for i in range(n))
+    if m and by_passage and list(perspectives) == distinct * (n // m):
+        return [(list(range(n)), distinct)]
+    return [([i for i in range(n) if perspectives[i] == each], [each]) for each in distinct]
 
 
 class TableOfPairs:
@@ -70,7 +82,7 @@ class TableOfPairs:
         return np.asarray(values, dtype=float).reshape(shape)
 
 
-def judged_at_once(
+def judge_at_once(
     table: Callable[[Sequence[Perspective], Sequence[Passage]], Matrix],
     perspectives: Sequence[Perspective],
     passages: Sequence[Passage],
@@ -96,8 +108,3 @@ def not_judged(name: str, failed: int, asked: int, error: Exception | None = Non
     problem = JudgeError(f"judge {name!r} could not judge {failed} of {asked} pairs: {error!r}")
     problem.__cause__ = error
     yield from degrade("judge", f"{failed} of {asked} pairs could not be judged", problem)
-
-
-def noted(stage: str, counts: Mapping[str, int]) -> Flow[None]:
-    """Adds quantities to the trace that are known only after a stage."""
-    yield from call(stage, dict, counts=dict(counts))

@@ -2,35 +2,96 @@
 
 from __future__ import annotations
 
-from perspective_rag.sentences import split_sentences
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from perspective_rag.text import shares_words, split_sentences, words
+from perspective_rag.types import Passage
+
+LONG = 200
+"""Words of a text that most encoders still read whole."""
+
+LONGEST = 20_000
+"""Characters of a passage that are read: a book in one passage would take minutes."""
 
 
-def windows(text: str, max_words: int, overlap: int = 0) -> list[str]:
+def titled_pieces(passage: Passage, about: str = "", language: str = "en") -> list[str]:
+    """A passage with its title as an encoder reads it, a long one in pieces of at most 3/4 ``LONG``
+    words: what stands at its end counts as much as its start, up to ``LONGEST`` characters. Where
+    it is known what they are asked ``about``, a title without a word of that is left out: "A tram
+    driver" says nothing of it.
+    """
+    if about and not shares_words(passage.title, about):
+        passage = Passage(passage.id, passage.text)
+    if len(passage.text.split()) <= LONG:
+        return [passage.titled]
+    pieces = telling(windows(passage.text, 3 * LONG // 4, language=language), about)
+    return [Passage("", piece, {"title": passage.title}).titled for piece in pieces]
+
+
+def telling(pieces: list[str], about: str) -> list[str]:
+    """The pieces of a text, in their order; of one of more than ``LONGEST`` characters the first,
+    the last, and those that share most words with what they are asked ``about``, up to that many.
+    """
+    if sum(map(len, pieces)) <= LONGEST:
+        return pieces
+    asked = set(words(about))
+    shared = [len(asked.intersection(words(piece))) for piece in pieces]
+    last = len(pieces) - 1
+    left = LONGEST
+    kept: list[int] = []
+    for place in sorted(range(len(pieces)), key=lambda i: (i not in (0, last), -shared[i])):
+        left -= len(pieces[place])
+        if left < 0 and kept:
+            break
+        kept.append(place)
+    return [pieces[place] for place in sorted(kept)]
+
+
+def windows(text: str, max_words: int, overlap: int = 0, language: str = "en") -> list[str]:
     """The text in windows of at most ``max_words`` words, cut at sentence ends.
 
-    A sentence longer than a window is cut between words. A window begins with the last sentences of
-    the one before as long as they hold at most ``overlap`` words together (0: none is repeated), so
-    that a point made in two sentences is read whole. Every word is in a window; a text that fits is
-    returned as it is.
+    There are as few windows as fit, and without ``overlap`` they are about equally long: a last
+    sentence alone, out of its context, would decide as much as all the rest. A sentence longer than
+    a window is cut between words. A window begins with the last sentences of the one before as long
+    as they hold at most ``overlap`` words together (0: none is repeated), so that a point made in
+    two sentences is read whole. ``language`` is that of ``split_sentences``. Every word is in a
+    window; a text that fits is returned as it is.
     """
     if len(text.split()) <= max_words:
         return [text]
+    sentences = [sentence.split() for sentence in split_sentences(text, language)]
+    fewest = _cut(sentences, max_words, overlap)
+    if overlap:
+        return fewest
+    longest = max(map(len, sentences))
+    least = longest if longest <= max_words else -(-_length(sentences) // len(fewest))
+    limits = range(least, max_words)  # the narrowest that needs no more windows
+    narrow = bisect_left(
+        limits, True, key=lambda limit: len(_cut(sentences, limit, 0)) <= len(fewest)
+    )
+    if narrow == len(limits):
+        return fewest
+    return _cut(sentences, limits[narrow], 0)
+
+
+def _cut(sentences: Sequence[list[str]], max_words: int, overlap: int) -> list[str]:
     done: list[str] = []
     current: list[list[str]] = []  # sentences, each a list of words
-    fresh = 0  # words of the current window that no earlier window holds
-    for sentence in split_sentences(text):
-        words = sentence.split()
-        while words:
-            if len(words) > max_words - _length(current) and fresh:
+    held = 0  # words of the current window
+    fresh = 0  # those of them that no earlier window holds
+    for sentence in sentences:
+        place = 0
+        while (left := len(sentence) - place) > 0:
+            if left > max_words - held and fresh:
                 done.append(_joined(current))
-                current = _tail(current, min(overlap, max_words - min(len(words), max_words)))
-                fresh = 0
-            elif len(words) > max_words - _length(current) and current:
-                current = []  # nothing but repeated words: they must not crowd out new ones
-            room = max_words - _length(current)
-            current.append(words[:room])
-            fresh += min(room, len(words))
-            words = words[room:]
+                current = _tail(current, min(overlap, max_words - min(left, max_words)))
+                held, fresh = _length(current), 0
+            elif left > max_words - held and current:
+                current, held = [], 0  # nothing but repeated words must not crowd out new ones
+            part = sentence[place : place + max_words - held]
+            current.append(part)
+            held, fresh, place = held + len(part), fresh + len(part), place + len(part)
     return [*done, _joined(current)] if fresh else done
 
 
@@ -41,7 +102,7 @@ def _tail(sentences: list[list[str]], limit: int) -> list[list[str]]:
     return sentences[kept:]
 
 
-def _length(sentences: list[list[str]]) -> int:
+def _length(sentences: Sequence[list[str]]) -> int:
     return sum(map(len, sentences))
 
 

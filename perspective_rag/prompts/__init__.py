@@ -6,13 +6,14 @@ place of a value.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perspective_rag.errors import ConfigError, unknown_name
+from perspective_rag.prompts.markers import without_markers
+from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Prompt
 
 _FOLDER = Path(__file__).parent
@@ -36,7 +37,8 @@ class PromptTemplate:
         return frozenset(_PLACE.findall(self.system) + _PLACE.findall(self.user))
 
     def fill(self, **values: object) -> Prompt:
-        """The prompt with values inserted as they are: ``{{name}}`` within a value stays as it is.
+        """The prompt with values inserted: ``{{name}}`` within a value stays as it is, and markers
+        of chat templates are broken (``markers.without_markers``).
 
         Values without a place are left out. Raises ConfigError for a place without a value.
         """
@@ -45,7 +47,7 @@ class PromptTemplate:
             raise ConfigError(f"prompt {self.name!r} needs a value for {sorted(missing)}")
 
         def value_of(match: re.Match[str]) -> str:
-            return str(values[match[1]])
+            return without_markers(str(values[match[1]]))
 
         return Prompt(
             name=self.name,
@@ -84,8 +86,8 @@ def read_prompt(path: str | Path) -> PromptTemplate:
             f"{path}: a prompt is a system text, one line '--- user ---', a user text"
         )
     system = parts[0] if len(parts) == 2 else ""
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
-    return PromptTemplate(Path(path).stem, system.strip(), parts[-1].strip(), digest)
+    known = fingerprint(text, digits=12)
+    return PromptTemplate(Path(path).stem, system.strip(), parts[-1].strip(), known)
 
 
 def fence(texts: Sequence[str]) -> str:
@@ -94,8 +96,7 @@ def fence(texts: Sequence[str]) -> str:
     The tags carry a hash of everything inside, so that equal requests give equal prompts and no
     text can hold its own tag; anything in a text that looks like such a tag is made harmless.
     """
-    digest = hashlib.sha256("\x00".join(texts).encode("utf-8", "replace")).hexdigest()
-    tag = f"passage-{digest[:16]}"
+    tag = f"passage-{fingerprint(*texts)}"
     blocks = (
         f'<{tag} number="{number}">\n{_FENCE_LIKE.sub("‹", text)}\n</{tag}>'
         for number, text in enumerate(texts, start=1)

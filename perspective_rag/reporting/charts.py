@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from perspective_rag.reporting.html import Markup, text
+from html import escape
 
 _WIDTH = 760
 _LABEL = 330
 _LABEL_CHARACTERS = 44
+
+
+class Svg(str):
+    """A drawing; templates put it into a page as it is, while they escape other strings."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,7 @@ class Point:
     high: float
 
 
-def stacked_bars(shares: Sequence[Share], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+def stacked_bars(shares: Sequence[Share], rows: Sequence[tuple[str, Sequence[float]]]) -> Svg:
     """A horizontal bar for each row (label, one number for each share); all on one scale."""
     longest = max((sum(values) for _, values in rows), default=0.0) or 1.0
     height = 24
@@ -50,9 +58,7 @@ def stacked_bars(shares: Sequence[Share], rows: Sequence[tuple[str, Sequence[flo
     return _svg(34 + len(rows) * height, parts)
 
 
-def curve(
-    series: Sequence[tuple[str, str, Sequence[Point]]], *, x_label: str, y_label: str
-) -> Markup:
+def curve(series: Sequence[tuple[str, str, Sequence[Point]]], *, x_label: str, y_label: str) -> Svg:
     """Lines with bands for (name, colour, points); y is a share in [0, 1], drawn from 0 to 100%."""
     left, top, width, height = 52, 26, _WIDTH - 70, 230
     points = [point for _, _, line in series for point in line]
@@ -86,7 +92,7 @@ def curve(
 
 def intervals(
     rows: Sequence[tuple[str, str, Point]], *, low: float, high: float, ends: tuple[str, str]
-) -> Markup:
+) -> Svg:
     """A mean with its interval for each row (label, colour, point), on a scale from ``low`` to
     ``high`` whose ends are named.
     """
@@ -111,9 +117,9 @@ def intervals(
     return _svg(bottom + 6, parts)
 
 
-def _svg(height: float, parts: Sequence[str]) -> Markup:
+def _svg(height: float, parts: Sequence[str]) -> Svg:
     body = "\n".join(parts)
-    return Markup(
+    return Svg(
         f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" height="{height:.0f}" '
         f'role="img" xmlns="http://www.w3.org/2000/svg">\n{body}\n</svg>'
     )
@@ -123,9 +129,9 @@ def _text(
     x: float, y: float, value: str, *, anchor: str = "start", css: str = "", title: str = ""
 ) -> str:
     attribute = f' class="{css}"' if css else ""
-    hover = f"<title>{text(title)}</title>" if title else ""
+    hover = f"<title>{escape(title)}</title>" if title else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{attribute}>{text(value)}{hover}'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{attribute}>{escape(value)}{hover}'
         "</text>"
     )
 
@@ -133,7 +139,7 @@ def _text(
 def _number(x: float, y: float, value: str) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" '
-        f'style="fill:#fff;font-weight:600">{text(value)}</text>'
+        f'style="fill:#fff;font-weight:600">{escape(value)}</text>'
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.checks import between
 from perspective_rag.select.inputs import (
     Selection,
     importance,
@@ -13,6 +12,7 @@ from perspective_rag.select.inputs import (
     places,
     probabilities,
 )
+from perspective_rag.validation import between
 from perspective_rag.vectors import as_vector
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.checks import count
 from perspective_rag.errors import ConfigError
 from perspective_rag.types import Matrix, Vector
+from perspective_rag.validation import count
 from perspective_rag.vectors import as_matrix, as_vector
 
 # Probabilities of a float32 softmax may pass 1 by this much.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.checks import between
 from perspective_rag.select.coverage_greedy import coverage_greedy
 from perspective_rag.select.inputs import (
     Selection,
@@ -15,6 +14,7 @@ from perspective_rag.select.inputs import (
     probabilities,
 )
 from perspective_rag.types import Matrix, Vector
+from perspective_rag.validation import between
 from perspective_rag.vectors import as_vector
 
 # Added to each C_p: where nothing supports one perspective, the others still matter.

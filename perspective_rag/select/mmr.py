@@ -9,10 +9,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.checks import between, is_number
 from perspective_rag.errors import ConfigError, unknown_name
 from perspective_rag.select.inputs import Selection, places
 from perspective_rag.types import Vector
+from perspective_rag.validation import between, is_number
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 
 FirstPick = Literal["criterion", "relevance"]
@@ -23,18 +23,18 @@ def mmr(
     similarity: ArrayLike,
     k: int,
     *,
-    relevance_weight: float,
+    mmr_lambda: float,
     first_pick: FirstPick = "criterion",
 ) -> Selection:
     """min(k, n) candidates by maximal marginal relevance, in the order picked.
 
     Each pick maximises w Sim1(i) - (1 - w) max over picked j of Sim2(i, j), with w the
-    ``relevance_weight``; the maximum over nothing is 0, and of equal candidates the lower index
+    ``mmr_lambda``; the maximum over nothing is 0, and of equal candidates the lower index
     wins. Carbonell and Goldstein, SIGIR 1998; BERDS, Equation 1. O(k n) beyond the matrix.
 
     ``relevance`` is Sim1, shape (n,), and ``similarity`` Sim2, shape (n, n), where row j holds the
     similarities to candidate j; higher is more in both, and both are meant to be on one scale (see
-    ``scale_relevance``). ``relevance_weight`` in [0, 1]: 1.0 = relevance alone, lower = more
+    ``scale_relevance``). ``mmr_lambda`` in [0, 1]: 1.0 = relevance alone, lower = more
     diversity. ``first_pick``: "criterion" as in the paper; "relevance" starts with the most
     relevant one, the retriever's first, as the BERDS code does (another pick only where w is 0).
     The scores of the selection are the values of the criterion. Raises ConfigError for NaN,
@@ -47,7 +47,7 @@ def mmr(
             f"similarity must have one row for each of {values.size} relevances; "
             f"got shape {matrix.shape}"
         )
-    return _picked(values, lambda i: matrix[i], k, relevance_weight, first_pick)
+    return _picked(values, lambda i: matrix[i], k, mmr_lambda, first_pick)
 
 
 def mmr_from_embeddings(
@@ -55,7 +55,7 @@ def mmr_from_embeddings(
     embeddings: ArrayLike,
     k: int,
     *,
-    relevance_weight: float,
+    mmr_lambda: float,
     first_pick: FirstPick = "criterion",
 ) -> Selection:
     """``mmr`` with Sim2(i, j) = cos(e_i, e_j), in O(k n d) and without the (n, n) matrix.
@@ -72,7 +72,7 @@ def mmr_from_embeddings(
         )
     units = normalised(rows)
     return _picked(
-        values, lambda i: np.clip(units @ units[i], -1.0, 1.0), k, relevance_weight, first_pick
+        values, lambda i: np.clip(units @ units[i], -1.0, 1.0), k, mmr_lambda, first_pick
     )
 
 
@@ -97,10 +97,10 @@ def _picked(
     relevance: Vector,
     similarities_to: Callable[[int], Vector],
     k: int,
-    relevance_weight: float,
+    mmr_lambda: float,
     first_pick: FirstPick,
 ) -> Selection:
-    weight = between("relevance_weight", relevance_weight)
+    weight = between("mmr_lambda", mmr_lambda)
     _check_first_pick(first_pick)
     gain = weight * relevance.astype(np.float64)
     criterion = gain.copy()

@@ -8,9 +8,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from perspective_rag.flow import Flow
-from perspective_rag.fusion import reciprocal_rank_fusion
-from perspective_rag.merge import QUESTION_WEIGHT
+from perspective_rag.flow.steps import Flow
+from perspective_rag.merge.fusion import reciprocal_rank_fusion
+from perspective_rag.merge.merge import QUESTION_WEIGHT
 from perspective_rag.testing.standins import HashEmbedder
 from perspective_rag.types import Passage, Perspective, Query, Vector
 from perspective_rag.vectors import normalised

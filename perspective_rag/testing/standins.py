@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.flow import Flow
-from perspective_rag.judge.pairs import judged_at_once
+from perspective_rag.flow.steps import Flow
+from perspective_rag.judge.pairs import judge_at_once
 from perspective_rag.types import Completion, Hit, Matrix, Passage, Perspective, Prompt, Vector
 from perspective_rag.vectors import cosine, normalised
 
@@ -25,15 +25,19 @@ class HashEmbedder:
     """Bag-of-words embeddings of shape (n, dimensions): texts that share words are similar.
 
     ``embedded`` lists every text it was asked for, in order; ``delay`` is seconds for each call.
+    ``before`` is called with the texts of each call first; what it raises is raised.
     """
 
     dimensions: int = 64
     delay: float = 0.0
+    before: Callable[[Sequence[str]], object] | None = None
     embedded: list[str] = field(default_factory=list)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One unit row for each text; a text without words gives a zero row."""
         time.sleep(self.delay)
+        if self.before is not None:
+            self.before(texts)
         self.embedded.extend(texts)
         rows = np.zeros((len(texts), self.dimensions))
         for row, text in zip(rows, texts, strict=True):
@@ -103,8 +107,9 @@ class MemoryStore:
 class TableJudge:
     """A judge that looks its answers up: ``table[(passage id, perspective id)]``, else ``default``.
 
-    ``failing`` is a set of passage ids whose batch raises. ``judged`` lists every pair it was asked
-    for.
+    ``failing`` is a set of passage ids whose batch raises. ``before`` is called with perspectives
+    and passages of each batch first; what it raises is raised. ``judged`` lists every pair it was
+    asked for.
     """
 
     table: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -112,6 +117,7 @@ class TableJudge:
     threshold: float = 0.5
     failing: frozenset[str] = frozenset()
     delay: float = 0.0
+    before: Callable[[Sequence[Perspective], Sequence[Passage]], object] | None = None
     name: str = "table"
     judged: list[tuple[str, str]] = field(default_factory=list)
 
@@ -119,10 +125,12 @@ class TableJudge:
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
         """Shape (n_passages, n_perspectives); NaN for a batch that failed."""
-        return judged_at_once(self._look_up, perspectives, passages)
+        return judge_at_once(self._look_up, perspectives, passages)
 
     def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
         time.sleep(self.delay)
+        if self.before is not None:
+            self.before(perspectives, passages)
         self.judged.extend(
             (passage.id, perspective.id) for passage in passages for perspective in perspectives
         )
@@ -130,6 +138,32 @@ class TableJudge:
             raise RuntimeError("the judge fails on this batch")
         return np.array(
             [[self.table.get((a.id, b.id), self.default) for b in perspectives] for a in passages],
+            dtype=float,
+        ).reshape(len(passages), len(perspectives))
+
+
+@dataclass(slots=True)
+class RuleJudge:
+    """A judge that asks a function of passage and perspective for P(support).
+
+    ``judged`` lists every pair it was asked for. What the rule raises is raised.
+    """
+
+    rule: Callable[[Passage, Perspective], float]
+    name: str = "rule"
+    threshold: float = 0.5
+    judged: list[tuple[str, str]] = field(default_factory=list)
+
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """Shape (n_passages, n_perspectives)."""
+        return judge_at_once(self._ask, perspectives, passages)
+
+    def _ask(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
+        self.judged.extend((passage.id, each.id) for passage in passages for each in perspectives)
+        return np.array(
+            [[self.rule(passage, each) for each in perspectives] for passage in passages],
             dtype=float,
         ).reshape(len(passages), len(perspectives))
 

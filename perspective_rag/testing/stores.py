@@ -19,14 +19,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-from perspective_rag import threads
 from perspective_rag.errors import CapabilityError
+from perspective_rag.flow import threads
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import KeepsEmbeddings, Store
+from perspective_rag.results import RetrievalResult
 from perspective_rag.testing import samples
 from perspective_rag.testing.samples import CARRIED, PERSPECTIVES, QUESTION, SAMPLE
 from perspective_rag.testing.standins import HashEmbedder
-from perspective_rag.types import Hit, Passage, RetrievalResult, Vector
+from perspective_rag.types import Hit, Passage, Vector
 
 TOLERANCE = 1e-5
 """Stores keep 32-bit vectors; two passages closer than this may change places."""
@@ -136,7 +137,7 @@ def scores(case: StoreCase) -> str:
 def vectors(case: StoreCase) -> str:
     """Where the candidates' vectors come from when a request needs them, counted."""
     store, embedder = case.filled()
-    result = ask(store, embedder, relevance_weight=0.5, fetch_k=9, k=9)
+    result = ask(store, embedder, mmr_lambda=0.5, fetch_k=9, k=9)
     asked, texts = result.trace.calls.get("vectors", 0), {p.text for p in SAMPLE}
     again = [text for text in embedder.embedded if text in texts]
     expect(len(again) == len(set(again)), "a candidate was embedded twice")

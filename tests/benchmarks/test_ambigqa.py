@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from benchmarks.ambigqa.__main__ import main
+from benchmarks.ambigqa.command import main
 from benchmarks.ambigqa.data import read_answer_task
 from benchmarks.ambigqa.scoring import contains, exact_match, f1, said
 from benchmarks.ambigqa.summary import Row, summary

@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 
 from benchmarks.berds import published, report
-from benchmarks.berds.__main__ import main
 from benchmarks.berds.approaches import Found
+from benchmarks.berds.command import main
 from benchmarks.berds.estimate import estimate
 from benchmarks.berds.judges import same_model
 from benchmarks.berds.questions import Question
@@ -35,7 +35,6 @@ from perspective_rag import (
     RetrievalError,
 )
 from perspective_rag.errors import LLMReplyError
-from perspective_rag.flow import call
 from perspective_rag.testing import HashEmbedder, ScriptedLLM
 
 ROOT = Path(__file__).parents[2]
@@ -56,12 +55,6 @@ class WordJudge:
         self.asked = []
 
     def judge(self, perspectives, passages):
-        reply = yield from call("judge", self._table, perspectives, passages)
-        if reply.error:
-            raise reply.error
-        return reply.value
-
-    def _table(self, perspectives, passages):
         time.sleep(self.delay)
         if self.failing and any(self.failing in each.text for each in passages):
             raise RuntimeError("broken")
@@ -312,6 +305,7 @@ def asked_of(log):
     return [line for line in log.read_text().splitlines() if not line.endswith('?"]')]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_without_repeating_or_losing_a_pair(data, judged):
     log = data / "asked.jsonl"
     arguments = command(
@@ -495,22 +489,6 @@ def test_a_ranking_for_k_is_the_one_made_for_it():
     assert [p.id for p in found.ranking(10)][:2] == ["9", "8"]
     assert found.ranking(100) == []
     assert report.percent({"mean": 0.5, "low": 0.25, "high": 0.75}) == "50.0 [25.0, 75.0]"
-
-
-def test_the_page_holds_what_was_measured(tmp_path, monkeypatch):
-    from benchmarks.berds import page
-
-    assert page.main(["--check"]) == 0, (
-        "docs/berds.md is out of date: python -m benchmarks.berds.page"
-    )
-    changed = tmp_path / "berds.md"
-    changed.write_text(
-        page.PAGE.read_text().replace("| measured: bm25, default |", "| measured: bm25, other |")
-    )
-    monkeypatch.setattr(page, "PAGE", changed)
-    assert page.main(["--check"]) == 1
-    assert page.main([]) == 0
-    assert page.main(["--check"]) == 0
 
 
 def test_what_a_file_of_output_cannot_answer_is_left_out_with_the_reason(data, judged):

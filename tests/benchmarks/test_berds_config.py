@@ -7,16 +7,16 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks.berds.__main__ import main
 from benchmarks.berds.arguments import parser
-from benchmarks.berds.config import THRESHOLDS, arguments_of, validation_of
+from benchmarks.berds.command import main
+from benchmarks.berds.config import arguments_of, validation_of
+from benchmarks.berds.schema import THRESHOLDS
 from benchmarks.core import results
 from perspective_rag import ConfigError, MissingDependency, Passage
-from perspective_rag.flow import call
+from perspective_rag.testing import RuleJudge
 
 TOPICS = ("zoos", "cars", "exams", "cash")
 
@@ -66,7 +66,7 @@ def test_a_file_becomes_the_same_options_as_flags(tmp_path):
     assert validation.pipeline == {
         "judge_k": 10,
         "coverage_weight": 0.5,
-        "relevance_weight": 0.9,
+        "mmr_lambda": 0.9,
         "fusion": "round-robin",
     }
     assert validation.thresholds == {"min_coverage": 0.5, "max_degradations": 0}
@@ -84,14 +84,14 @@ def test_a_file_becomes_the_same_options_as_flags(tmp_path):
         ("[runs]\nlimit = 1", "unknown section 'runs'; did you mean 'run'"),
         ("run = 3", r"\[run\] must be a section"),
         ("questions = 'q'", r"'questions' is a key of the section \[run\]"),
-        ("[run]\nlimit = 0", "limit must be a whole number, at least 1, got 0"),
-        ("[run]\nlimit = 2.5", "limit must be a whole number"),
-        ("[run]\nlimit = true", "limit must be a whole number"),
-        ("[run]\ndepth = 200", r"depth must be a whole number in \[10, 100\], got 200"),
+        ("[run]\nlimit = 0", "limit must be an integer, at least 1, got 0"),
+        ("[run]\nlimit = 2.5", "limit must be an integer"),
+        ("[run]\nlimit = true", "limit must be an integer"),
+        ("[run]\ndepth = 200", r"depth must be an integer in \[10, 100\], got 200"),
         ("[run]\nmmr_weight = 1.5", r"mmr_weight must be a number in \[0, 1\], got 1.5"),
         ("[run]\nstrict = 'yes'", "strict must be true or false, got 'yes'"),
-        ("[run]\nretriever = []", "retriever must be a text or a list of texts"),
-        ("[run]\njudge = 3", "judge must be a text, got 3"),
+        ("[run]\nretriever = []", "retriever must be a string or a list of strings"),
+        ("[run]\njudge = 3", "judge must be a string, got 3"),
         ("[run]\nsplit = 'tets'", "unknown split 'tets'; did you mean 'test'.*allowed: dev, test"),
         ("[run]\napproach = ['defualt']", "did you mean 'default'"),
         (
@@ -99,8 +99,8 @@ def test_a_file_becomes_the_same_options_as_flags(tmp_path):
             "unknown option 'guard_serches'; did you mean 'guard_searches'",
         ),
         (
-            "[pipeline]\nrelevance_weight = 2",
-            r"relevance_weight must be a number in \[0, 1\]; got 2",
+            "[pipeline]\nmmr_lambda = 2",
+            r"mmr_lambda must be a number in \[0, 1\]; got 2",
         ),
         ("[pipeline]\nfusion = 'rff'", "did you mean 'rrf'"),
         ("[pipeline]\nk = 7", "k is set by the benchmark"),
@@ -153,39 +153,17 @@ def test_without_a_verdict_nothing_is_validated():
 # --- the verdict ----------------------------------------------------------------------------------
 
 
-class SideJudge:
-    """Whether a passage opens with the side that a statement takes."""
-
-    threshold = 0.5
-
-    def __init__(self, name):
-        self.name = name
-
-    def judge(self, perspectives, passages):
-        pairs = {"judged_pairs": len(perspectives) * len(passages)}
-        reply = yield from call("judge", self._table, perspectives, passages, counts=pairs)
-        if reply.error:
-            raise reply.error
-        return reply.value
-
-    def _table(self, perspectives, passages):
-        return np.array(
-            [
-                [
-                    float(p.text.startswith("con" if "not" in each.text.split() else "pro"))
-                    for each in perspectives
-                ]
-                for p in passages
-            ]
-        )
+def takes_side(passage, perspective):
+    """1 for a passage that opens with the side that the statement takes."""
+    return float(passage.text.startswith("con" if "not" in perspective.text.split() else "pro"))
 
 
 def scores():
-    return SideJudge("scores")
+    return RuleJudge(takes_side, "scores")
 
 
 def selects():
-    return SideJudge("selects")
+    return RuleJudge(takes_side, "selects")
 
 
 def one_sided():
@@ -288,15 +266,13 @@ def test_a_retriever_that_agrees_with_whoever_asks_is_fully_sycophantic(config, 
     assert own["coverage"]["mean"] == 1.0 > plain["coverage"]["mean"]
 
 
-class BrokenOnCars(SideJudge):
-    def judge(self, perspectives, passages):
-        if any("cars" in each.text for each in passages):
-            raise RuntimeError("the judge is down")
-        return (yield from super().judge(perspectives, passages))
-
-
 def breaks():
-    return BrokenOnCars("breaks")
+    def rule(passage, perspective):
+        if "cars" in passage.text:
+            raise RuntimeError("the judge is down")
+        return takes_side(passage, perspective)
+
+    return RuleJudge(rule, "breaks")
 
 
 def test_pairs_the_scorer_could_not_judge_miss_the_limit_and_mark_the_page(config, tmp_path):
@@ -305,35 +281,33 @@ def test_pairs_the_scorer_could_not_judge_miss_the_limit_and_mark_the_page(confi
     assert status == 1
     assert re.search(r"max_degradations = 0: degradations is \d\d", screen)
     assert re.search(r"with \d\d degradations in all", screen)
-    assert re.search(r"judge: mine/cars: .*(not )?be banned", screen)
+    assert re.search(r"judge: mine/cars p[01]: .*(not )?be banned", screen)
     page = (tmp_path / "out" / "my.html").read_text()
     assert page.index("degradations: the figures hold for what did not fail") < page.index("<svg")
     assert run(config(), judge, "--strict")[0] == 2
 
 
-class Down(SideJudge):
-    def judge(self, perspectives, passages):
-        raise RuntimeError("connection refused")
-        yield
+def raising(error):
+    def rule(passage, perspective):
+        raise error
+
+    return rule
 
 
 def down():
-    return Down("down")
-
-
-class NotThere(SideJudge):
-    def judge(self, perspectives, passages):
-        raise MissingDependency("judge", "judging with 'x'")
-        yield
+    return RuleJudge(raising(RuntimeError("connection refused")), "down")
 
 
 def not_there():
-    return NotThere("not there")
+    return RuleJudge(raising(MissingDependency("judge", "judging with 'x'")), "not there")
 
 
 @pytest.mark.parametrize(
     ("judge", "says"),
-    [("down", r"down judged none of 3\d pairs, .*connection refused"), ("not_there", r"\[judge\]")],
+    [
+        ("down", r"down judged none of 3\d pairs: connection refused; .*same command"),
+        ("not_there", r"\[judge\]"),
+    ],
 )
 def test_a_judge_that_is_down_ends_the_run_with_status_2(config, tmp_path, judge, says):
     """Else it would write a report in which no passage supports anything."""
@@ -435,8 +409,8 @@ def test_every_threshold_is_measured(config):
 
 
 def test_the_example_of_the_documentation_is_valid(tmp_path):
-    text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml[^\n]*\n(.*?)```", text, re.DOTALL)
     assert blocks
     for block in blocks:
         validation_of(options_of(*arguments_of(written(tmp_path, block))))

@@ -22,7 +22,7 @@ from benchmarks.berds.judges import SCORER, load_judge
 from benchmarks.berds.questions import Question
 from benchmarks.berds.verdicts import Verdicts
 from perspective_rag import ConfigError, Passage
-from perspective_rag.ledger import Ledger
+from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import HashEmbedder
 
 UNIT = st.floats(0, 1)
@@ -65,7 +65,7 @@ def test_verdicts_are_decided_anew_without_judging_again(tmp_path):
         def judge(self, perspectives, passages):
             raise AssertionError("everything is known")
 
-    with Ledger(tmp_path, "v", {}) as ledger:
+    with AppendLog(tmp_path, "v", {}) as ledger:
         verdicts = Verdicts(Silent(), ledger)
         values = {("a", "Ban."): 0.6, ("a", "Keep."): 0.5, ("b", "Ban."): 0.1, ("b", "Keep."): 0.4}
         ledger.add((verdicts._key(passages[i], text), p) for (i, text), p in values.items())
@@ -158,7 +158,7 @@ def test_fitting_finds_thresholds_that_separate_and_keeps_false_both_low():
 def test_the_command_keeps_what_was_fitted_for_others(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "words_judge.py").write_text(
-        "from perspective_rag.flow import call\n"
+        "from perspective_rag.flow.steps import call\n"
         "class Words:\n"
         "    name, threshold = 'words', 0.5\n"
         "    def judge(self, perspectives, passages):\n"

@@ -52,6 +52,7 @@ from benchmarks.berds.streamed import Best, DenseStream, bm25_search
 from benchmarks.berds.train_probe import main as train_probe
 from perspective_rag import (
     BM25Store,
+    CallableEmbedder,
     CapabilityError,
     ConfigError,
     CorpusError,
@@ -238,28 +239,17 @@ def test_the_best_of_a_stream_are_those_of_a_stable_sort(scores, k):
     assert [place for _, place, _ in best.ranked()] == order
 
 
-class Counting(HashEmbedder):
-    """Fails after ``left`` batches, as a run that is cut off."""
-
-    left = 10**9
-
-    def embed_passages(self, texts):
-        self.left -= 1
-        if self.left < 0:
-            raise KeyboardInterrupt
-        return HashEmbedder.embed_passages(self, texts)
-
-
-def test_streamed_dense_search_is_exact_and_goes_on_after_the_last_block(tmp_path):
+def test_streamed_dense_search_is_exact_and_goes_on_after_the_last_block(
+    tmp_path, interrupted_after
+):
     corpus = passages()
     stream = PassageStream("x", "x", lambda: iter(corpus))
-    embedder = Counting()
-    embedder.left = 3  # one for the size, two blocks
+    embedder = HashEmbedder(before=interrupted_after(3))  # one for the size, two blocks
     with pytest.raises(KeyboardInterrupt):
         DenseStream(stream, embedder, tmp_path, model_name="m", block=8).build()
     [file] = tmp_path.glob("*.f16")
     file.write_bytes(file.read_bytes() + b"half a row")
-    fresh = Counting()
+    fresh = HashEmbedder()
     found = DenseStream(stream, fresh, tmp_path, model_name="m", block=8).search(
         ["zoo animal", "law"], 5
     )
@@ -287,7 +277,7 @@ def test_a_dense_corpus_in_memory_is_a_store_for_the_pipeline_too(tmp_path):
     [expected] = streamed.search(["zoo animal"], 5)
     assert [h.score for h in hits] == pytest.approx([h.score for h in expected], abs=2e-3)
     line = PerspectivePipeline(*retriever.store(QUESTION)[:1], embedder=HashEmbedder(), k=3)
-    result = line.retrieve("zoo animal", relevance_weight=0.5)
+    result = line.retrieve("zoo animal", mmr_lambda=0.5)
     assert len(result.candidates) == 3
     assert "embedded_texts" in result.trace.counts
     assert result.trace.counts["embedded_texts"] == 1  # vectors come from the store
@@ -479,20 +469,15 @@ def test_expansion_skips_repeats_or_as_published_keeps_them():
     assert [h.passage.id for h in expanded(rankings, as_published=True)] == ["a", "a", "b", "c"]
 
 
-class Vectors:
-    """Embeddings by a table; ``read`` lists the texts."""
-
-    def __init__(self, **table):
-        self.table, self.read = table, []
-
-    def embed_passages(self, texts):
-        self.read += texts
-        return np.array([self.table[text.split()[1]] for text in texts], dtype=float)
-
-
 def test_mmr_in_both_readings():
     hits = hits_of(("a", 1.0), ("b", 0.9), ("c", 0.5))
-    vectors = Vectors(a=[1, 0], b=[1, 0], c=[0, 1])
+    table, read = {"a": [1, 0], "b": [1, 0], "c": [0, 1]}, []
+
+    def rows(texts):
+        read.extend(texts)
+        return [table[text.split()[1]] for text in texts]
+
+    vectors = CallableEmbedder(rows)
 
     def order(**options):
         return [
@@ -500,18 +485,18 @@ def test_mmr_in_both_readings():
             for h in reranked(
                 hits,
                 vectors,
-                **{"relevance_weight": 0.5, "maximum": 1.0, "as_published": False, **options},
+                **{"mmr_lambda": 0.5, "maximum": 1.0, "as_published": False, **options},
             )
         ]
 
     assert order() == ["a", "c", "b"]
-    assert order(relevance_weight=1.0) == ["a", "b", "c"]
+    assert order(mmr_lambda=1.0) == ["a", "b", "c"]
     # Divided by a maximum of 10 the scores hardly count, by the question's own they do.
-    assert order(maximum=10.0, relevance_weight=0.75) == ["a", "c", "b"]
-    assert order(maximum=10.0, relevance_weight=0.75, as_published=True) == ["a", "b", "c"]
-    assert vectors.read[-3:] == ["text a a", "text b b", "text c c"]
-    assert vectors.read[0] == "text a"
-    assert reranked([], vectors, relevance_weight=0.5, maximum=None, as_published=False) == []
+    assert order(maximum=10.0, mmr_lambda=0.75) == ["a", "c", "b"]
+    assert order(maximum=10.0, mmr_lambda=0.75, as_published=True) == ["a", "b", "c"]
+    assert read[-3:] == ["text a a", "text b b", "text c c"]
+    assert read[0] == "text a"
+    assert reranked([], vectors, mmr_lambda=0.5, maximum=None, as_published=False) == []
 
 
 def test_a_passage_without_an_id_is_the_same_passage_wherever_it_is_found():
@@ -689,7 +674,7 @@ def test_a_probe_learns_to_tell_statements_apart_and_knows_its_embedder(tmp_path
     assert support.shape == (2, 1)
     assert support[0, 0] >= probe.threshold > support[1, 0]
     with pytest.raises(ConfigError, match="trained with"):
-        EmbeddingProbe(Vectors())
+        EmbeddingProbe(CallableEmbedder(np.asarray))
     with pytest.raises(ConfigError, match="train_probe"):
         EmbeddingProbe(HashEmbedder(), weights=tmp_path / "none.npz")
 

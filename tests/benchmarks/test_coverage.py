@@ -15,7 +15,7 @@ from benchmarks.core import results
 from benchmarks.core.command import INTERRUPTED
 from benchmarks.core.gold import read_gold
 from benchmarks.core.table import Table
-from benchmarks.coverage.__main__ import main
+from benchmarks.coverage.command import main
 from benchmarks.coverage.configurations import (
     BASELINE,
     DISCOVERING,
@@ -29,7 +29,7 @@ from benchmarks.coverage.report import check_ceiling
 from benchmarks.coverage.running import CUTS, Job
 from benchmarks.coverage.topics import topic_of, topics_of
 from perspective_rag import CorpusError
-from perspective_rag.ledger import Ledger
+from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import HashEmbedder, TableJudge
 
 TOPICS = ("zoos", "cars", "exams", "phones", "taxes", "guns", "drones", "pets")
@@ -60,7 +60,7 @@ def gold(tmp_path):
                 words = f"{topic} should be banned {side} {copy}"
                 if number == ASKED:
                     words = (
-                        f"{topic} should be banned"
+                        f"{topic} should be banned{' banned' * copy}"
                         if side == "support"
                         else f"nothing alike {copy}"
                     )
@@ -158,25 +158,24 @@ def test_without_a_judge_its_rows_are_left_out_and_only_chooses_among_the_others
     assert "ConfigError" in screen
 
 
-@dataclass
-class Interrupted(TableJudge):
-    """Stops the program, as Ctrl-C does, when it is asked about its ``at``-th question."""
+def interrupted_at_question(number):
+    """What stops the program, as Ctrl-C does, at a judge's question of that number."""
+    seen = set()
 
-    at: int = 3
-    seen: set = field(default_factory=set)
-
-    def judge(self, perspectives, passages):
-        self.seen |= {p.claim for p in perspectives if p.id != "warm-up"}
-        if len(self.seen) == self.at:
+    def before(perspectives, passages):
+        seen.update(p.claim for p in perspectives if p.id != "warm-up")
+        if len(seen) == number:
             raise KeyboardInterrupt
-        return (yield from super().judge(perspectives, passages))
+
+    return before
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped_and_judges_nothing_twice(bench, gold):
     judged = ("--only", "judged", "--only", "guarded")
     whole = TableJudge(gold.table)
     _, expected, _ = bench(whole, *judged, cache="other")
-    first, second = Interrupted(gold.table), TableJudge(gold.table)
+    first = TableJudge(gold.table, before=interrupted_at_question(3))
+    second = TableJudge(gold.table)
     status, _, screen = bench(first, *judged)
     assert status == INTERRUPTED
     assert "goes on from" in screen
@@ -258,7 +257,7 @@ def test_a_pipeline_below_its_ceiling_is_noticed(gold, tmp_path):
         (best[:1], True),
         ([*question.gold["support"], *question.gold["oppose"]], False),
     ):
-        ledger = Ledger(tmp_path, "row", {"ranking": ranking})
+        ledger = AppendLog(tmp_path, "row", {"ranking": ranking})
         ledger.add([(question.id, asdict(Outcome(tuple(ranking), 0.0)))])
         job = Job(row, CUTS[0], None, ledger, [])
         pool = [p.id for p in data.corpus.passages]

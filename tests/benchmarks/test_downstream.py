@@ -22,8 +22,9 @@ from benchmarks.pir.methods import METHODS
 from benchmarks.pir.retrievers import load_retriever
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import CachedLLM, ConfigError, LLMError
-from perspective_rag.ledger import Ledger
-from perspective_rag.types import Completion, Prompt
+from perspective_rag.storage.append_log import AppendLog
+from perspective_rag.testing import ScriptedLLM
+from perspective_rag.types import Prompt
 from tests.benchmarks.pir_samples import letter_retriever, letters, sample_task
 
 # Sampling and passages
@@ -132,24 +133,12 @@ def test_what_leaves_the_machine_may_cost_money(url, paid, monkeypatch):
 # Asking
 
 
-class Answering:
-    """A model that answers a prompt with ``function(prompt)``."""
-
-    name = "answering"
-
-    def __init__(self, function):
-        self.function = function
-
-    def complete(self, prompt):
-        return Completion(self.function(prompt))
-
-
 def request(number, condition="plain", text=None):
     return Request(condition, f"q{number}", (number,), Prompt("p", text or f"question {number}"))
 
 
 def open_ledger(folder, llm="m"):
-    return Ledger(folder, "test", {"llm": llm})
+    return AppendLog(folder, "test", {"llm": llm})
 
 
 def test_replies_come_in_order_and_equal_prompts_are_asked_once(tmp_path):
@@ -161,7 +150,7 @@ def test_replies_come_in_order_and_equal_prompts_are_asked_once(tmp_path):
 
     requests = [request(i) for i in range(6)] + [request(0, "pap")]
     with open_ledger(tmp_path) as ledger:
-        rows = ask(Answering(reply), requests, ledger, concurrency=3)
+        rows = ask(ScriptedLLM(reply), requests, ledger, concurrency=3)
     assert [row["reply"] for row in rows] == [each.prompt.user.upper() for each in requests]
     assert sorted(asked) == [f"question {i}" for i in range(6)]
 
@@ -176,7 +165,7 @@ def test_a_run_that_failed_goes_on_where_it_stopped(tmp_path):
                 raise LLMError("overloaded")
             return "fine"
 
-        return Answering(reply)
+        return ScriptedLLM(reply)
 
     requests = [request(i) for i in range(8)]
     with open_ledger(tmp_path) as ledger, pytest.raises(LLMError, match="overloaded"):
@@ -198,7 +187,7 @@ def test_a_run_that_failed_goes_on_where_it_stopped(tmp_path):
 def test_a_line_torn_by_a_kill_is_asked_again(tmp_path):
     requests = [request(i) for i in range(3)]
     with open_ledger(tmp_path) as ledger:
-        ask(Answering(lambda prompt: "fine"), requests, ledger, concurrency=1)
+        ask(ScriptedLLM(lambda prompt: "fine"), requests, ledger, concurrency=1)
         path = ledger.path
     path.write_bytes(path.read_bytes()[:-9])
     with open_ledger(tmp_path) as ledger:
@@ -215,13 +204,13 @@ def test_several_requests_are_under_way(tmp_path):
 
     requests = [request(i) for i in range(8)]
     with open_ledger(tmp_path) as ledger:
-        assert len(ask(Answering(reply), requests, ledger, concurrency=4)) == 8
+        assert len(ask(ScriptedLLM(reply), requests, ledger, concurrency=4)) == 8
 
 
 def test_replies_are_kept_beyond_a_run(tmp_path):
     """The cache is the same for every experiment: another sample asks only what is new."""
     asked = []
-    llm = Answering(lambda prompt: asked.append(prompt.user) or "fine")
+    llm = ScriptedLLM(lambda prompt: asked.append(prompt.user) or "fine")
     for _ in range(2):
         CachedLLM(llm, tmp_path / "replies.sqlite").complete(Prompt("p", "question"))
     assert asked == ["question"]

@@ -16,7 +16,7 @@ from benchmarks.core.results import read, write
 from benchmarks.downstream.published import AMBIGQA, ESSAY
 from benchmarks.downstream.report import sections
 from benchmarks.downstream.retrieving import CONDITIONS
-from benchmarks.essay.__main__ import main
+from benchmarks.essay.command import main
 from benchmarks.essay.scoring import Side, asked_for, pearson, polarity, side_taken
 from benchmarks.essay.summary import Row, summary
 from perspective_rag.testing import TableJudge

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from benchmarks.core import results
 from benchmarks.latency import end_to_end, mmr, pure
-from benchmarks.latency.__main__ import main
+from benchmarks.latency.command import main
 from benchmarks.latency.timing import alternately, percentiles
 from perspective_rag import Corpus, Passage, PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, TableJudge
@@ -40,6 +40,7 @@ def run(*arguments, **parts):
     return status, screen.getvalue()
 
 
+@pytest.mark.slow
 def test_every_part_is_measured_and_written_with_its_provenance(corpus, tmp_path):
     out = tmp_path / "latency.json"
     judge = TableJudge({("p0", "support"): 0.9, ("p1", "oppose"): 0.9})

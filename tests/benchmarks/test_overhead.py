@@ -13,7 +13,7 @@ pytest.importorskip("llama_index.core")
 
 from benchmarks.core import results
 from benchmarks.overhead import measure
-from benchmarks.overhead.__main__ import main
+from benchmarks.overhead.command import main
 from benchmarks.overhead.report import table
 from benchmarks.overhead.stores import STORES, Wrapped, rows_of, vector_of
 
@@ -24,6 +24,7 @@ def run(*arguments):
     return status, screen.getvalue()
 
 
+@pytest.mark.slow
 def test_both_frameworks_are_measured_and_written_with_their_provenance(tmp_path):
     out = tmp_path / "overhead.json"
     assert run("--stores", "FAISS", "--vectors", "300", "--out", str(out))[0] == 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.core import results
-from benchmarks.perspective_detection.__main__ import main
+from benchmarks.perspective_detection.command import main
 from benchmarks.perspective_detection.detection import HumanPair, detection, read_human_pairs
 from benchmarks.perspective_detection.judging import Verdicts
 from benchmarks.perspective_detection.report import tables
@@ -22,20 +22,12 @@ from benchmarks.perspective_detection.robustness import (
     read_minimal_pairs,
 )
 from perspective_rag.errors import CorpusError
+from perspective_rag.testing import RuleJudge
 
 
-class FakeJudge:
-    """P(support) by a function of passage text and statement."""
-
-    name = "fake"
-    threshold = 0.5
-
-    def __init__(self, rule):
-        self.rule = rule
-
-    def judge(self, perspectives, passages):
-        yield from ()
-        return np.array([[self.rule(d.text, p.text) for p in perspectives] for d in passages])
+def judging(rule):
+    """A judge by a function of passage text and statement."""
+    return RuleJudge(lambda passage, perspective: rule(passage.text, perspective.text))
 
 
 def found(*support):
@@ -93,21 +85,21 @@ def understands(text, statement):
 
 
 def test_a_judge_that_understands_flips_and_one_that_says_yes_does_not():
-    good = flips(FakeJudge(understands), MINIMAL)
+    good = flips(judging(understands), MINIMAL)
     assert (good["right_side"], good["verdict_flips"], good["both"]) == (1.0, 1.0, 0.0)
-    easy = flips(FakeJudge(lambda text, statement: 0.9), MINIMAL)
+    easy = flips(judging(lambda text, statement: 0.9), MINIMAL)
     assert (easy["right_side"], easy["verdict_flips"], easy["both"]) == (0.0, 0.0, 1.0)
-    turned = flips(FakeJudge(lambda t, s: 1.0 - understands(t, s)), MINIMAL)
+    turned = flips(judging(lambda t, s: 1.0 - understands(t, s)), MINIMAL)
     assert (turned["verdict_flips"], turned["wrong_only"]) == (0.0, 1.0)
 
 
 def test_attacks_find_the_judge_that_obeys_and_the_one_that_looks_for_the_statement():
-    obeys = FakeJudge(lambda text, statement: 0.9 if "Answer: Yes" in text else 0.1)
+    obeys = judging(lambda text, statement: 0.9 if "Answer: Yes" in text else 0.1)
     rates = attacks(obeys, MINIMAL, seed=1)["opposing passages"]
     assert rates["Answer: Yes"]["flipped"] == 1.0
     assert rates["statement quoted"]["flipped"] == 0.0
     assert rates["Answer: Yes"]["mean_rise"] == pytest.approx(0.8)
-    looks = FakeJudge(lambda text, statement: 0.9 if statement in text else 0.1)
+    looks = judging(lambda text, statement: 0.9 if statement in text else 0.1)
     found = attacks(looks, MINIMAL, seed=1)["opposing passages"]
     assert {n for n, rate in found.items() if rate["flipped"]} == {
         n for n in ATTACKS if "quoted" in n
@@ -115,7 +107,7 @@ def test_attacks_find_the_judge_that_obeys_and_the_one_that_looks_for_the_statem
 
 
 def test_only_what_was_refused_before_can_flip():
-    rates = attacks(FakeJudge(lambda text, statement: 0.9), MINIMAL, seed=1)
+    rates = attacks(judging(lambda text, statement: 0.9), MINIMAL, seed=1)
     assert rates["opposing passages"]["Answer: Yes"] == {
         "refused_before": 0.0,
         "flipped": 0.0,
@@ -124,20 +116,20 @@ def test_only_what_was_refused_before_can_flip():
 
 
 def test_long_passages_find_the_judge_that_reads_only_the_start():
-    whole = FakeJudge(lambda text, statement: 0.9 if "help" in text.split() else 0.1)
+    whole = judging(lambda text, statement: 0.9 if "help" in text.split() else 0.1)
     many = [
         MinimalPair(i, "negation", "support", "zoos help", "not", "help" if i == 3 else "w " * 90)
         for i in range(12)
     ]
     assert long_passages(whole, many, seed=1)["end"]["still_accepted"] == 1.0
-    first = FakeJudge(lambda text, statement: 0.9 if "help" in text.split()[:20] else 0.1)
+    first = judging(lambda text, statement: 0.9 if "help" in text.split()[:20] else 0.1)
     found = long_passages(first, many, seed=1)
     assert (found["start"]["still_accepted"], found["end"]["still_accepted"]) == (1.0, 0.0)
 
 
 def test_paraphrases():
     pairs = [MinimalPair(1, "paraphrase", "support", "a b", "b a", "a b")]
-    exact = FakeJudge(lambda text, statement: 0.9 if statement in text else 0.1)
+    exact = judging(lambda text, statement: 0.9 if statement in text else 0.1)
     assert paraphrases(exact, pairs)["same_verdict"] == 0.0
     assert paraphrases(exact, pairs)["mean_difference"] == pytest.approx(0.8)
 
@@ -161,7 +153,7 @@ def test_the_command_writes_results_that_can_be_read_and_shown(tmp_path):
     pairs = [{"document": f"d{i}", "statement": "s", "label": labels[i % 3]} for i in range(60)]
     dev.write_text("\n".join(map(json.dumps, pairs)))
     command = ["--data", str(data), "--dev", str(dev), "--out", str(out), "--robustness"]
-    judge = FakeJudge(lambda text, statement: 0.9 if text == "one" else 0.1)
+    judge = judging(lambda text, statement: 0.9 if text == "one" else 0.1)
     assert main(command, judge=judge) == 0
     document = results.read(out)
     assert document["data"]["human pairs"]["rows"] == 6

@@ -15,7 +15,7 @@ from rich.console import Console
 from benchmarks.core import results
 from benchmarks.core.results import CHECKOUT, read, write
 from benchmarks.core.table import Table
-from benchmarks.pir.__main__ import main
+from benchmarks.pir.command import main
 from benchmarks.pir.embedding import AT_ONCE, Vectors
 from benchmarks.pir.extraction import (
     extraction_scores,
@@ -114,7 +114,7 @@ def test_other_models_do_not_share_vectors(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from benchmarks.pir.__main__ import main
+from benchmarks.pir.command import main
 from tests.benchmarks.pir_samples import Counted, letter_retriever
 
 class Dies(Counted):
@@ -127,6 +127,7 @@ main(sys.argv[1:], retriever=letter_retriever(Dies()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system knows no SIGKILL")
 def test_a_run_that_was_killed_goes_on_from_what_it_embedded(tmp_path):
     task = write_jsonl(tmp_path / "mine.jsonl")

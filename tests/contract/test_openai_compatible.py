@@ -17,9 +17,11 @@ import pytest
 
 from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
-from perspective_rag.flow import ask, run
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.steps import ask
 from perspective_rag.types import Completion, Prompt
 from tests.contract import openai_server as fake
+from tests.hardening.watchdog import PATIENCE, ends
 
 pytest.importorskip("openai")
 
@@ -192,11 +194,10 @@ def test_a_server_error_that_stays_is_an_llm_error_with_its_cause(ask_llm: Ask):
 
 @both
 def test_a_hanging_server_is_left_after_the_time_out(ask_llm: Ask):
-    with fake.OpenAIServer(fake.hangs(20)) as server:
-        began = time.perf_counter()
+    with fake.OpenAIServer(fake.hangs(10 * PATIENCE)) as server:
+        llm = llm_for(server, timeout=0.3)
         with pytest.raises(LLMError, match="APITimeoutError"):
-            ask_llm(llm_for(server, timeout=0.3), Prompt("p", "x"))
-        assert time.perf_counter() - began < 10
+            ends(lambda: ask_llm(llm, Prompt("p", "x")))
 
 
 @both
@@ -425,8 +426,11 @@ def test_bad_settings(changes):
         OpenAICompatibleLLM(**{"model": "m", **changes})
 
 
-def test_without_openai_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
+@pytest.mark.parametrize("package", ["openai", "httpx"])  # newer releases of openai lack httpx
+def test_without_a_package_the_error_says_what_to_install(
+    package: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependency, match=r"perspective-rag\[openai\]"):
         OpenAICompatibleLLM("m")
 
@@ -435,3 +439,28 @@ def test_construction_starts_nothing():
     before = threading.active_count()
     llm = OpenAICompatibleLLM("m", base_url="http://127.0.0.1:9/v1")
     assert (llm._client, len(llm._loops), threading.active_count()) == (None, 0, before)
+
+
+def test_a_reply_comes_piece_by_piece_and_a_schema_that_is_refused_is_left_out():
+    from tests.e2e.streaming_server import StreamingServer
+
+    with StreamingServer("Zoos", ["Zoos ", "are ", "places."]) as server:
+        llm = OpenAICompatibleLLM("m", base_url=server.url)
+        prompt = Prompt("p", "Zoos?", schema={"type": "object"})
+        assert list(llm.stream(prompt)) == ["Zoos ", "are ", "places."]
+        assert server.bodies[0]["stream"] is True
+        assert server.bodies[0]["response_format"]["type"] == "json_schema"
+    with fake.OpenAIServer(fake.rejects("response_format")) as refusing:
+        llm = OpenAICompatibleLLM("m", base_url=refusing.url, max_retries=0)
+        list(llm.stream(prompt))  # a server that does not stream sends no events
+        assert [("response_format" in body) for body in refusing.bodies] == [True, False]
+
+
+def test_a_stream_that_fails_is_an_llm_error_without_the_key():
+    with fake.OpenAIServer(lambda body, server: fake.failure(500, "no sk-secret-key-1")) as server:
+        llm = OpenAICompatibleLLM(
+            "m", base_url=server.url, api_key="sk-secret-key-1", max_retries=0
+        )
+        with pytest.raises(LLMError) as raised:
+            list(llm.stream(Prompt("p", "Zoos?")))
+    assert "sk-secret-key-1" not in str(raised.value)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 DIMENSIONS = 64
-DOCUMENT = Path(__file__).parents[2] / "docs" / "stores.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "stores.md"
+ADAPTERS_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-store.md"
 NUMBERS = itertools.count()
 """Every store that is made gets a name or a folder of its own."""
 

@@ -1,4 +1,4 @@
-"""One small debate behind both frameworks, over models and a store that can be slow and that count
+"""One small debate behind every framework, over models and a store that can be slow and that count
 how many calls they serve at a time.
 """
 
@@ -18,7 +18,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perspective_rag.testing import StoreTable, TableJudge
+from perspective_rag import CallableJudge
+from perspective_rag.testing import StoreTable
 from tests.integrations.conforming import DOCUMENT
 from tests.integrations.samples import QUESTION, SIDES, TEXTS
 
@@ -127,20 +128,14 @@ def reply_to(prompt):
     return json.dumps({"root": question, "perspectives": sides})
 
 
-class ProbedJudge(TableJudge):
-    """Knows the truth; goes through a probe."""
-
-    def _look_up(self, perspectives, passages):
-        with self.probe.call("judge"):
-            return np.array(
-                [[self.table.get((a.id, b.id), 0.1) for b in perspectives] for a in passages]
-            ).reshape(len(passages), len(perspectives))
-
-
 def probed_judge(probe):
-    judge = ProbedJudge(TRUTH)
-    judge.probe = probe
-    return judge
+    """A judge that knows the truth; goes through a probe."""
+
+    def judge(perspectives, passages):
+        with probe.call("judge"):
+            return [[TRUTH.get((a.id, b.id), 0.1) for b in perspectives] for a in passages]
+
+    return CallableJudge(judge)
 
 
 def _langchain(probe, *, awaits, llm, judged, options):
@@ -216,7 +211,7 @@ def _langchain(probe, *, awaits, llm, judged, options):
         return told(await retriever.ainvoke(question))
 
     return SimpleNamespace(
-        retriever_gate=retriever.gate,
+        retriever_limiter=retriever.limiter,
         ask=lambda question: told(retriever.invoke(question)),
         aask=aask,
         report=retriever.retrieve,
@@ -295,7 +290,7 @@ def _llama_index(probe, *, awaits, llm, judged, options):
         return told(await retriever.aretrieve(question))
 
     return SimpleNamespace(
-        retriever_gate=retriever._gate,
+        retriever_limiter=retriever._limiter,
         ask=lambda question: told(retriever.retrieve(question)),
         aask=aask,
         report=retriever.report,
@@ -303,15 +298,25 @@ def _llama_index(probe, *, awaits, llm, judged, options):
     )
 
 
-MAKERS = {"langchain": _langchain, "llama_index": _llama_index}
+def _haystack(probe, **given):
+    from tests.integrations.haystack.probed import probed
+
+    shared = SimpleNamespace(vector=vector, nearest=nearest, reply_to=reply_to, judge=probed_judge)
+    return probed(probe, shared, **given)
+
+
+MAKERS = {"langchain": _langchain, "llama_index": _llama_index, "haystack": _haystack}
+PACKAGES = {
+    "langchain": "langchain_core",
+    "llama_index": "llama_index.core",
+    "haystack": "haystack",
+}
 
 
 @pytest.fixture(params=list(MAKERS))
 def framework(request):
     """The name of a framework that is installed."""
-    pytest.importorskip(
-        {"langchain": "langchain_core", "llama_index": "llama_index.core"}[request.param]
-    )
+    pytest.importorskip(PACKAGES[request.param])
     return request.param
 
 

@@ -14,8 +14,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from perspective_rag.request import Request
-from perspective_rag.types import Candidate, RetrievalResult
+from perspective_rag.flow.request import Request
+from perspective_rag.results import RetrievalResult
+from perspective_rag.types import Candidate
 from tests.integrations.conftest import MAKERS, Probe
 from tests.integrations.samples import QUESTION
 
@@ -51,7 +52,7 @@ def waiting():
 
 def main(framework):
     wrap = MAKERS[framework]
-    settings = {"relevance_weight": 0.7, "projection": "pap+"}
+    settings = {"mmr_lambda": 0.7, "projection": "pap+"}
     made = wrap(Probe(), awaits=False, llm=True, judged=True, options=settings)
 
     def sync(times):
@@ -90,7 +91,7 @@ def main(framework):
         "keeping": left_by(keeping),
     }
     assert failed == [True] * (20 + REQUESTS)
-    assert broken.retriever_gate.running("search") == 0
+    assert broken.retriever_limiter.running("search") == 0
     sys.stdout.write(json.dumps(found))
 
 

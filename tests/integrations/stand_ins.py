@@ -178,6 +178,7 @@ class Qdrant(SearchEngine):
             query = body["query"]["nearest"] if isinstance(body["query"], dict) else body["query"]
             only = models.Filter(**body["filter"]) if body.get("filter") else None
             wanted = {"limit": body["limit"], "query_filter": only, "with_payload": True}
+            wanted["with_vectors"] = bool(body.get("with_vector"))
             found = local.query_points(name, query, **wanted).model_dump(mode="json")
         else:
             return self.answer({"status": {"error": f"no {self.command} {path}"}}, 404)

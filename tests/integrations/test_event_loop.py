@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from perspective_rag import Gate
+from perspective_rag import Limiter
 
 LOOPS = ["asyncio", "uvloop"]
 
@@ -44,7 +44,7 @@ def test_r11_model_store_and_judge_never_block_the_event_loop(wrapped, load, loo
     heart = load.Heart()
     probe = load.Probe(pause=lambda kind: heart.pause(kind)())
     # Strict: a part that fails because it ran in the loop would be a degradation otherwise.
-    made = wrapped(probe, awaits=awaits, llm=True, relevance_weight=0.7, strict=True)
+    made = wrapped(probe, awaits=awaits, llm=True, mmr_lambda=0.7, strict=True)
     found = beating(loop, heart, lambda: made.aask(load.question))
     assert len(found) == 5
     assert set(probe.made) == {"llm", "embed", "store", "judge"}
@@ -79,6 +79,20 @@ def test_r11_choosing_among_nodes_does_not_block_either(load, loop):
     chooser = PerspectivePostprocessor(judge=load.judge(probe), k=3, strict=True)
     main = lambda: chooser.apostprocess_nodes(given, query_str=load.question)
     assert len(beating(loop, heart, main)) == 3
+    assert set(heart.pauses) == {"judge"}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_r11_ranking_documents_does_not_block_either(load, loop):
+    haystack = pytest.importorskip("haystack")
+    from haystack_integrations.components.rankers.perspective_rag import PerspectiveRanker
+
+    heart = load.Heart()
+    probe = load.Probe(pause=lambda kind: heart.pause(kind)())
+    given = [haystack.Document(id=name, content=text) for name, text in load.texts.items()]
+    ranker = PerspectiveRanker(judge=load.judge(probe), k=3, strict=True)
+    found = beating(loop, heart, lambda: ranker.run_async(load.question, given))
+    assert len(found["documents"]) == 3
     assert set(heart.pauses) == {"judge"}
 
 
@@ -124,7 +138,7 @@ def test_r13_one_retriever_serves_loops_one_after_the_other_and_side_by_side(wra
     kept = []
 
     async def build():
-        kept.append(wrapped(load.Probe(seconds=0.001), awaits=True, llm=True, gate=Gate(2)))
+        kept.append(wrapped(load.Probe(seconds=0.001), awaits=True, llm=True, limiter=Limiter(2)))
         return await kept[0].aask(load.question)
 
     first = run_in("asyncio", build)  # and this loop is closed now
@@ -149,7 +163,7 @@ def test_r13_one_retriever_serves_loops_one_after_the_other_and_side_by_side(wra
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_question_that_is_cancelled_leaves_the_others_alone(wrapped, load, loop):
-    made = wrapped(load.Probe(seconds=0.005), awaits=True, llm=True, gate=Gate(2))
+    made = wrapped(load.Probe(seconds=0.005), awaits=True, llm=True, limiter=Limiter(2))
 
     async def main():
         asked = [asyncio.ensure_future(made.aask(load.question)) for _ in range(20)]

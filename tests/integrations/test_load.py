@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perspective_rag import Gate
+from perspective_rag import Limiter
 from perspective_rag.options import FUSIONS, PROJECTIONS
 
 NOUNS = "zoos parks cages museums bridges trains animals children leaves cities".split()
@@ -24,9 +24,10 @@ LIMIT = 6
 STAGES = ("extract", "embed", "vectors", "search", "judge")
 
 
+@pytest.mark.slow
 def test_r28_thirty_two_threads_get_the_answers_of_one(wrapped, load):
     probe = load.Probe()
-    made = wrapped(probe, gate=Gate(LIMIT), relevance_weight=0.7, max_queries=2, guard_searches=0)
+    made = wrapped(probe, limiter=Limiter(LIMIT), mmr_lambda=0.7, max_queries=2, guard_searches=0)
     assert len(QUESTIONS) == 50
     alone = [made.ask(question) for question in QUESTIONS]
     assert len({str(answer) for answer in alone}) > 10  # an answer of another would be noticed
@@ -42,16 +43,17 @@ def test_r28_thirty_two_threads_get_the_answers_of_one(wrapped, load):
     assert 1 <= probe.most["judge"] <= LIMIT
     # LangChain's embeddings take one query each; our adapter asks for four of them side by side.
     assert 1 <= probe.most["embed"] <= 4 * LIMIT
-    assert not any(made.retriever_gate.running(stage) for stage in STAGES)
+    assert not any(made.retriever_limiter.running(stage) for stage in STAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("awaits", "requests"), [(False, 100), (True, 1000)])
 async def test_r28_a_thousand_questions_at_once_get_the_answers_of_one(
     wrapped, load, awaits, requests
 ):
     probe = load.Probe()
     made = wrapped(
-        probe, awaits=awaits, llm=True, gate=Gate(LIMIT), max_queries=2, guard_searches=0
+        probe, awaits=awaits, llm=True, limiter=Limiter(LIMIT), max_queries=2, guard_searches=0
     )
     alone = [made.ask(question) for question in QUESTIONS]
     assert len({str(answer) for answer in alone}) > 10
@@ -83,6 +85,7 @@ def left():
 FEW_BLOCKS = 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["sync", "async", "failing"])
 def test_memory_and_threads_return_to_where_they_were(left, framework, way):
     found = left(framework)[way]
@@ -91,6 +94,7 @@ def test_memory_and_threads_return_to_where_they_were(left, framework, way):
     assert found["threads"] == 0
 
 
+@pytest.mark.slow
 def test_a_result_that_is_kept_would_be_noticed(left, framework):
     found = left(framework)["keeping"]
     assert found["blocks"] > 2 * FEW_BLOCKS
@@ -104,7 +108,7 @@ options = st.fixed_dictionaries(
     optional={
         "k": st.integers(1, 12),
         "fetch_k": st.integers(1, 12),
-        "relevance_weight": st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+        "mmr_lambda": st.sampled_from([0.0, 0.3, 0.7, 1.0]),
         "projection": st.sampled_from(PROJECTIONS),
         "fusion": st.sampled_from(FUSIONS),
         "max_queries": st.integers(1, 4),
@@ -152,5 +156,5 @@ def test_r12_sync_and_async_agree_whatever_is_asked(wrapped, load, made_of, chos
 async def test_r12_sync_and_async_agree_for_every_strategy(wrapped, load, projection, fusion):
     made_of = {"llm": True, "awaits": True}
     for weight in (0.4, 1.0):
-        chosen = {"projection": projection, "fusion": fusion, "relevance_weight": weight}
+        chosen = {"projection": projection, "fusion": fusion, "mmr_lambda": weight}
         await agree(wrapped, load.question, made_of, chosen, None)

@@ -1,4 +1,4 @@
-"""The code of docs/migration.md runs as it is printed, and what it says changes does change."""
+"""The code of docs/how-to/migrate.md runs as it is printed, and what it says changes does change."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 for package in ("onnxruntime", "tokenizers"):
     pytest.importorskip(package)
 
+from perspective_rag.extend import report_in
 from perspective_rag.testing import HashEmbedder
 
-DOC = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+DOC = (Path(__file__).parents[2] / "docs" / "how-to" / "migrate.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", DOC, flags=re.MULTILINE | re.DOTALL))
 PER_REQUEST = "Options of one request"
 QUESTION = "Should zoos be closed?"
@@ -73,7 +74,7 @@ def langchain():
 
 def scored(documents):
     return all(
-        isinstance(d.metadata["relevance_score"], float) and d.metadata["perspective_rag"]["scores"]
+        isinstance(d.metadata["relevance_score"], float) and report_in(d.metadata)["scores"]
         for d in documents
     )
 
@@ -115,7 +116,7 @@ def test_search_type_mmr():
     names = langchain()
     today, instead = migrated('search_type="mmr"', names)
     options = instead.pipeline.options
-    assert (options.k, options.fetch_k, options.relevance_weight) == (5, 20, 0.5)
+    assert (options.k, options.fetch_k, options.mmr_lambda) == (5, 20, 0.5)
     assert instead.vectorstore is names["vectorstore"]
     assert len(today.invoke(QUESTION)) == len(instead.invoke(QUESTION)) == 5
     # Lambda 1 is plain search in both.
@@ -179,8 +180,8 @@ def test_query_fusion_retriever():
     found = instead.retrieve(bundle)
     assert len(found) == 5
     assert bundle.embedding is None
-    scores = [node.score for node in found]
-    assert scores == sorted(scores, reverse=True)
+    chosen = [node.metadata["perspective_rag_selection"] for node in found]
+    assert chosen == sorted(chosen, reverse=True)
     assert len(instead.report(QUESTION).trace.queries) <= 4
     numbered = llama_index("1. Are zoos bad?\n2. Are zoos good?")
     today, instead = migrated("LlamaIndex QueryFusionRetriever", numbered)
@@ -202,13 +203,13 @@ def test_options_of_one_request_in_langchain():
     before = retriever.invoke(QUESTION)
     names = per_request(0, {"retriever": retriever, "question": QUESTION})
     assert len(names["once"]) == 3
-    assert names["sides"][0] in names["once"][0].metadata["perspective_rag"]["found_by"]
+    assert names["sides"][0] in report_in(names["once"][0].metadata)["found_by"]
     assert names["inside"] == names["once"]
     assert retriever.invoke(QUESTION) == before
     compressor = PerspectiveCompressor()
     other = compressor.model_copy(update={"k": 3})
     assert len(other.compress_documents(before, QUESTION)) == 3
-    assert other.gate is compressor.gate
+    assert other.limiter is compressor.limiter
 
 
 def test_options_of_one_request_in_llama_index():
@@ -222,7 +223,7 @@ def test_options_of_one_request_in_llama_index():
         return [item.node.node_id for item in nodes]
 
     assert len(names["once"]) == 3
-    assert names["sides"][0] in names["once"][0].node.metadata["perspective_rag"]["found_by"]
+    assert names["sides"][0] in report_in(names["once"][0].node.metadata)["found_by"]
     assert ids(names["inside"]) == ids(names["once"])
     assert set(ids(names["once"])) <= set(ids(names["fused"]))
     assert len(names["retriever"].retrieve(QUESTION)) == 5

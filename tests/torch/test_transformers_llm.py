@@ -16,9 +16,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from perspective_rag.backends.transformers_llm import TransformersLLM
 from perspective_rag.errors import JudgeError, LLMError
-from perspective_rag.flow import Limits, Recorder, run
+from perspective_rag.factories.judges import load_judge
+from perspective_rag.flow.calls import Limits
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.recorder import Recorder
 from perspective_rag.judge.llm import LLMJudge
-from perspective_rag.loading import load_judge
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.types import Passage, Perspective, Prompt
 

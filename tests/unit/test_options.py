@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.options import PipelineOptions
+from perspective_rag.options import ALIASES, OPTION_NAMES, Options, PipelineOptions
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from perspective_rag.options import PipelineOptions
         ("k", 2.5),
         ("k", True),
         ("fetch_k", -1),
-        ("relevance_weight", 1.01),
-        ("relevance_weight", float("nan")),
+        ("mmr_lambda", 1.01),
+        ("mmr_lambda", float("nan")),
         ("coverage_weight", -0.1),
         ("min_support", 2),
         ("timeout", 0),
@@ -48,14 +48,18 @@ def test_a_wrong_choice_suggests_the_right_one():
 
 @pytest.mark.parametrize("alias", ["lambda_mult", "mmr_threshold"])
 def test_aliases_have_the_same_direction(alias):
-    assert PipelineOptions().override(**{alias: 0.25}).relevance_weight == 0.25
+    assert PipelineOptions().override(**{alias: 0.25}).mmr_lambda == 0.25
 
 
 def test_one_option_under_two_names_is_refused():
     with pytest.raises(ConfigError, match="twice"):
-        PipelineOptions().override(lambda_mult=0.5, relevance_weight=0.4)
+        PipelineOptions().override(lambda_mult=0.5, mmr_lambda=0.4)
 
 
 def test_round_trip():
     options = PipelineOptions(k=3, projection="pap+", min_support=0.4, timeout=None)
     assert PipelineOptions.from_dict(options.to_dict()) == options
+
+
+def test_editors_and_type_checkers_know_every_option_and_alias():
+    assert Options.__annotations__.keys() == {*OPTION_NAMES, *ALIASES}

@@ -15,14 +15,21 @@ from perspective_rag.backends.callables import CallableEmbedder, CallableStore
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
-    CoverageError,
     JudgeError,
     PerspectiveRAGError,
     RetrievalError,
 )
+from perspective_rag.expand.expand import expand
 from perspective_rag.expand.statements import NoExpansion
-from perspective_rag.flow import call, run
+from perspective_rag.extract.extract import extract
+from perspective_rag.flow.steps import call
+from perspective_rag.guard.require import CoverageError
+from perspective_rag.judge.best_first import judge, rule_of
+from perspective_rag.judge.support import coverage_of
+from perspective_rag.merge.merge import merge
 from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.search.search import search
+from perspective_rag.select.choose import select
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Hit, Passage, Perspective
 
@@ -61,8 +68,35 @@ def test_plain_retrieval_is_one_sided_and_the_guarded_one_is_not():
     assert [c.passage.id for c in guarded.supporting(guarded.perspectives[1])] == ["e"]
 
 
+def test_a_result_carries_how_the_question_was_read_and_what_is_about_it():
+    by_text = pipeline(BM25Store(PASSAGES))  # candidates are ranked by cosine
+    result = by_text.retrieve(QUESTION, relevance_floor=-0.99)
+    assert result.kind == "sides"
+    assert "Zoos should not be closed" in result.reading
+    assert result.related.all()
+    assert not result.says_nothing
+    nothing = by_text.retrieve(QUESTION, relevance_floor=1.0)
+    assert nothing.says_nothing
+    document = nothing.to_dict()
+    assert (document["kind"], document["says_nothing"]) == ("sides", True)
+    assert document["related"] == [False] * 3
+    assert pipeline().retrieve(QUESTION, coverage="off").to_dict()["related"] is None
+
+
+@pytest.mark.parametrize("options", [{}, {"coverage": "off"}, {"judge_k": 2, "fetch_k": 3}])
+def test_no_source_has_more_places_than_its_share_and_the_missing_side_is_still_found(options):
+    found = [Passage(p.id, p.text, {"source": "one" if p.id in "abc" else p.id}) for p in PASSAGES]
+    made = pipeline(MemoryStore(found, HashEmbedder()), max_per_source=1)
+    result = made.retrieve(QUESTION, **options)
+    sources = [each.metadata["source"] for each in result.passages]
+    assert len(sources) == len(set(sources))
+    if not options:
+        assert len(sources) == 3
+        assert result.coverage.complete
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"relevance_weight": 0.5}, {"fusion": "round-robin"}, {"coverage": "off"}]
+    "options", [{}, {"mmr_lambda": 0.5}, {"fusion": "round-robin"}, {"coverage": "off"}]
 )
 def test_sync_and_async_agree(options):
     one = pipeline(**options)
@@ -87,7 +121,7 @@ def test_every_candidate_says_how_it_came():
 
 
 def test_each_text_is_embedded_once():
-    one = pipeline(relevance_weight=0.5)
+    one = pipeline(mmr_lambda=0.5)
     one.retrieve(QUESTION)
     embedded = one.embedder.embedded
     assert len(embedded) == len(set(embedded))
@@ -122,7 +156,7 @@ def test_relevance_weight_zero_avoids_a_near_duplicate():
     ]
     one = pipeline(MemoryStore(twins), judge=None)
     assert set(ids(one.retrieve("zoos closed", k=2))) == {"x", "y"}
-    assert "z" in ids(one.retrieve("zoos closed", k=2, relevance_weight=0.0))
+    assert "z" in ids(one.retrieve("zoos closed", k=2, mmr_lambda=0.0))
 
 
 def test_a_text_only_store_is_ordered_by_cosine_when_there_is_an_embedder():
@@ -248,7 +282,7 @@ def test_passages_that_cannot_be_embedded_stay_in_search_order():
         def embed_queries(self, texts):
             return HashEmbedder().embed_passages(texts)
 
-    one = PerspectivePipeline(MemoryStore(PASSAGES), embedder=Half(), relevance_weight=0.5)
+    one = PerspectivePipeline(MemoryStore(PASSAGES), embedder=Half(), mmr_lambda=0.5)
     result = one.retrieve(QUESTION)
     assert len(result.candidates) == 5
     assert any(d.stage == "embed" for d in result.trace.degradations)
@@ -263,6 +297,60 @@ def test_slow_parts_are_given_up():
 
 
 # The guard
+
+
+COPIED = (
+    "zoos should be closed because the cages in them are cruel to every animal that was born to "
+    "run, to climb, to fly or to swim far"
+)
+
+
+def test_a_copy_takes_no_place_while_there_is_another_passage_even_where_nothing_is_judged():
+    texts = {"a": COPIED, "b": COPIED.replace("far", "free"), "c": "keepers feed bears at noon"}
+    store = MemoryStore([Passage(name, text) for name, text in texts.items()], HashEmbedder())
+    assert ids(pipeline(store, judge=None).retrieve(QUESTION, k=2)) == ["b", "c"]
+    assert set(ids(pipeline(store, judge=None).retrieve(QUESTION, k=3))) == {"a", "b", "c"}
+    plain = pipeline(store, judge=None).retrieve(QUESTION, perspectives=[], k=2)
+    assert set(ids(plain)) == {"a", "b"}, "without sides it is a plain search"
+
+
+def test_the_guard_fills_free_places_with_copies_last():
+    def search(text, k):
+        first = [("a", COPIED)]
+        again = [("b", COPIED.replace("far", "free")), ("c", "the keepers feed bears at noon")]
+        return [Passage(*each) for each in (first if len(text) < 40 else again)]
+
+    store = CallableStore(search)
+    truth = TableJudge({("a", "support"): 0.9, ("b", "support"): 0.9})
+    made = PerspectivePipeline(store, judge=truth, k=2)
+    assert ids(made.retrieve(QUESTION, guard_searches=0)) == ["a"]
+    assert ids(made.retrieve(QUESTION)) == ["a", "c"]
+    assert ids(made.retrieve(QUESTION, k=3)) == ["a", "c", "b"]
+
+
+def test_every_chosen_passage_has_a_similarity_where_one_has():
+    embedder = HashEmbedder()
+
+    class Forgetful(MemoryStore):
+        def embeddings_of(self, passages):
+            rows = HashEmbedder().embed_passages([p.text for p in passages])
+            rows[[p.id in "ae" for p in passages]] = np.nan
+            return rows
+
+        def search(self, *given, **more):
+            return [Hit(hit.passage) for hit in MemoryStore.search(self, *given, **more)]
+
+    store = Forgetful(PASSAGES, embedder)
+    result = PerspectivePipeline(store, embedder=embedder, judge=TableJudge(TRUTH), k=5).retrieve(
+        QUESTION
+    )
+    assert {"a", "e"} <= set(ids(result))
+    asked = HashEmbedder().embed_queries([QUESTION])[0]
+    own = HashEmbedder().embed_passages([p.text for p in result.passages]) @ asked
+    found = [c.scores["relevance"] for c in result.candidates]
+    titled = ids(result).index("a")  # whose title is embedded with it
+    assert 0.0 < found.pop(titled) < 1.0
+    assert found == pytest.approx([*own[:titled], *own[titled + 1 :]])
 
 
 def test_the_guard_fetches_what_the_first_searches_did_not_reach():
@@ -330,8 +418,8 @@ def test_what_can_never_work_is_refused_at_construction():
         PerspectivePipeline(MemoryStore(PASSAGES))
     with pytest.raises(CapabilityError, match="projection"):
         PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), projection="pap")
-    with pytest.raises(CapabilityError, match="relevance_weight"):
-        PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), relevance_weight=0.5)
+    with pytest.raises(CapabilityError, match="mmr_lambda"):
+        PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), mmr_lambda=0.5)
     with pytest.raises(CapabilityError, match="judge="):
         PerspectivePipeline(MemoryStore(PASSAGES, takes_vector=False), coverage="require")
 
@@ -362,14 +450,18 @@ def test_every_projection_runs_end_to_end(method):
 def test_each_step_can_be_driven_alone():
     one = pipeline()
     request = one.request(QUESTION)
-    extraction = run(one.extract(request))
-    queries = run(one.expand(request, extraction))
+    extraction = one.run_step(extract(request, one.extractor), request)
+    queries = one.run_step(expand(request, one.expander, extraction), request)
     assert [q.perspective for q in queries] == [None, "support", "oppose"]
-    candidates = run(one.search(request, extraction, queries))
-    judged = run(one.judged(request, extraction, candidates))
-    chosen = one.select(request, extraction, judged)
+    rankings = one.run_step(search(request, extraction, queries), request)
+    candidates = one.run_step(merge(request, rankings), request)
+    judged = one.run_step(judge(request, extraction, candidates), request)
+    chosen = select(request, extraction, judged)
     assert len(chosen) == 3
-    assert one.result(request, extraction, chosen).coverage.complete
+    assert coverage_of(chosen, extraction.perspectives, rule_of(request, extraction)).complete
+    trace = request.recorder.trace()
+    assert trace.queries == tuple(queries)
+    assert {"search", "judge"} <= set(trace.calls)
 
 
 def test_many_threads_get_the_single_threaded_answer():
@@ -488,7 +580,7 @@ def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
-@pytest.mark.parametrize("options", [{}, {"projection": "pap", "relevance_weight": 0.5}])
+@pytest.mark.parametrize("options", [{}, {"projection": "pap", "mmr_lambda": 0.5}])
 def test_a_question_to_be_skipped_is_searched_as_it_is(way, options):
     one = pipeline(skip_if=lambda question: "thanks" in question, **options)
 
@@ -555,10 +647,11 @@ def test_a_key_that_fails_is_recorded_once_and_the_ids_stand_in():
         pipeline(dedup_key=lambda passage: 1 / 0, strict=True).retrieve(QUESTION)
 
 
-def test_with_one_query_the_sides_are_searched_only_where_they_are_missing():
+def test_without_expansion_the_sides_are_searched_only_where_they_are_missing():
     store = MemoryStore(PASSAGES, HashEmbedder())
-    covered = pipeline(store, judge=TableJudge(default=0.9)).retrieve(QUESTION, max_queries=1)
+    covered = pipeline(store, expander=NoExpansion()).retrieve(QUESTION)
     assert covered.coverage.complete
     assert covered.trace.calls["search"] == 1
-    missing = pipeline(store, judge=TableJudge({})).retrieve(QUESTION, max_queries=1)
-    assert missing.trace.calls["search"] == 1 + 2
+    blind = pipeline(store, expander=NoExpansion(), judge=TableJudge({}))
+    assert blind.retrieve(QUESTION).trace.calls["search"] == 1 + 2
+    assert blind.retrieve(QUESTION, max_queries=1).trace.calls["search"] == 1

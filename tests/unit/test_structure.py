@@ -1,4 +1,4 @@
-"""The shape of the house: layers, public names, what importing costs, packaging."""
+"""The shape of the house: public names, what importing costs, size."""
 
 from __future__ import annotations
 
@@ -11,60 +11,14 @@ from pathlib import Path
 import pytest
 
 import perspective_rag
+from perspective_rag import extend
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "perspective_rag"
 
-# Each layer may import itself and the layers above it.
-LAYERS = [
-    {"types", "errors", "checks", "copies", "reporting"},
-    {
-        "vectors",
-        "sentences",
-        "projection",
-        "adaptive",
-        "fusion",
-        "dedup",
-        "gate",
-        "threads",
-        "calls",
-        "flow",
-        "protocols",
-        "options",
-    },
-    {"request", "judging", "coverage", "replies", "prompts", "select", "extract", "expand"},
-    {"judge", "search", "merge", "answer", "ledger", "kept", "jsonl"},
-    {"ordering", "selection", "guard", "rerank", "adaptive_search", "backends", "corpus"},
-    {"discover"},
-    {"pipeline"},
-    {"local", "loading", "testing", "user_retriever", "audit", "dataset"},
-    {"commands"},
-    {"cli"},
-]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-
 
 def modules():
     return [p for p in LIBRARY.rglob("*.py") if p.name != "__init__.py" or p.parent != LIBRARY]
-
-
-def imported_parts(path):
-    """First parts below perspective_rag of what a module imports, those for type checking alone left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            node.body = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("perspective_rag."):
-            yield node.module.split(".")[1]
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(LIBRARY)))
-def test_a_module_imports_only_its_own_layer_and_those_above(path):
-    own = path.relative_to(LIBRARY).parts[0].removesuffix(".py")
-    assert own in LEVEL, f"{own} has no layer yet"
-    below = [part for part in imported_parts(path) if LEVEL[part] > LEVEL[own]]
-    assert not below
 
 
 def test_every_public_name_can_be_imported_and_is_declared_for_type_checkers():
@@ -78,7 +32,7 @@ def test_every_public_name_can_be_imported_and_is_declared_for_type_checkers():
 
 def test_importing_needs_numpy_only():
     code = (
-        "import sys, perspective_rag\n"
+        "import sys, perspective_rag, perspective_rag.extend\n"
         "from perspective_rag import PerspectivePipeline, CrossEncoderJudge, Corpus, LLMExtractor, OnnxMiniLM\n"
         "heavy = {'torch','transformers','langchain_core','llama_index','openai','faiss','bm25s','onnxruntime',"
         "'tokenizers','rich','sentence_transformers'}\n"
@@ -109,3 +63,55 @@ def test_modules_stay_small():
         if (count := len(path.read_text(encoding="utf-8").splitlines())) > 320
     }
     assert not long
+
+
+INTEGRATIONS = ("langchain_perspective_rag", "llama_index", "langchain_core", "haystack")
+
+
+def imported_from(path):
+    """(module, names) of each import statement in a file, wherever it stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((each.name, []) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "", [each.name for each in node.names]
+
+
+def test_integrations_import_public_names_only():
+    public = {
+        "perspective_rag": set(perspective_rag.__all__),
+        "perspective_rag.extend": set(extend.__all__),
+    }
+    files = list((ROOT / "integrations").rglob("*.py"))
+    wrong = [
+        f"{path.relative_to(ROOT)}: {module} {name}"
+        for path in files
+        for module, names in imported_from(path)
+        if module.split(".")[0] == "perspective_rag"
+        for name in names or [""]
+        if name not in public.get(module, ())
+    ]
+    assert len(files) > 20
+    assert not wrong
+
+
+def test_the_library_imports_no_integration():
+    wrong = [
+        f"{path.relative_to(ROOT)}: {module}"
+        for path in modules()
+        for module, _ in imported_from(path)
+        if module.startswith(INTEGRATIONS)
+    ]
+    assert not wrong
+
+
+def test_what_is_public_for_extending_can_be_imported():
+    for name in extend.__all__:
+        assert getattr(extend, name) is not None
+    with pytest.raises(AttributeError):
+        extend.nothing  # noqa: B018
+    code = "import sys, perspective_rag.extend; print('perspective_rag.testing' in sys.modules)"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.strip() == "False", "suites for tests are no part of the running program"

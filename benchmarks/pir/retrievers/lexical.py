@@ -23,7 +23,9 @@ def bm25() -> LexicalRetriever:
     """bm25s: Lucene's variant, words in lower case, English stop words left out."""
 
     def score(corpus: Sequence[str], queries: Sequence[str]) -> Matrix:
-        store = BM25Store([Passage(str(place), text) for place, text in enumerate(corpus)])
+        store = BM25Store(
+            [Passage(str(place), text) for place, text in enumerate(corpus)], plain=True
+        )
         scores = np.zeros((len(queries), len(corpus)))
         for row, text in zip(scores, queries, strict=True):
             for hit in store.search(text, None, k=len(corpus)):

@@ -10,17 +10,23 @@ lend LangChain's stores, embeddings and models to a plain ``perspective_rag`` pi
 
 from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.compressor import PerspectiveCompressor
+from langchain_perspective_rag.documents import report_in
+from langchain_perspective_rag.embeddings import PackagedEmbeddings
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
 from langchain_perspective_rag.retriever import PerspectiveRetriever
 from langchain_perspective_rag.steering import SteerableEmbeddings
 from langchain_perspective_rag.store import LangChainStore
+from langchain_perspective_rag.wrapping import as_store
 
 __all__ = [
     "LangChainEmbedder",
     "LangChainLLM",
     "LangChainStore",
+    "PackagedEmbeddings",
     "PerspectiveCompressor",
     "PerspectiveRetriever",
     "SteerableEmbeddings",
     "StoreAdapter",
+    "as_store",
+    "report_in",
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -12,6 +15,7 @@ from langchain_core.vectorstores import VectorStore
 
 from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
+from langchain_perspective_rag.signatures import AnyEmbeddings, AnyJudge, AnyLLM
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from perspective_rag import (
     CapabilityError,
@@ -21,14 +25,17 @@ from perspective_rag import (
     PipelineOptions,
     RuleExtractor,
 )
-from perspective_rag.errors import unknown_name
-from perspective_rag.judge.cross_encoder import packaged_judge
-from perspective_rag.options import ALIASES, OPTION_NAMES
-from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
-
-AnyEmbeddings = Embeddings | Embedder
-AnyLLM = Runnable[Any, Any] | LLM
-AnyJudge = Judge | Literal["default"]
+from perspective_rag.extend import (
+    ALIASES,
+    OPTION_NAMES,
+    Embedder,
+    Extractor,
+    Judge,
+    as_perspectives,
+    check_component,
+    packaged_judge,
+    unknown_name,
+)
 
 
 def check_names(given: Iterable[str], own: Collection[str]) -> None:
@@ -61,7 +68,43 @@ def split_options(
         options = PipelineOptions.from_dict(options)
     named = {name for name in given if name in OPTION_NAMES or name in ALIASES}
     rest = {name: value for name, value in given.items() if name not in {*named, "options"}}
-    return rest, options.override(**{name: given[name] for name in named})
+    return rest, options.override(**_only(given, named))
+
+
+def _only(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: given[name] for name in names}
+
+
+def check_parts(given: Mapping[str, Any]) -> None:
+    """Raises ConfigError, in plain words, for what can never be the part it was given as."""
+    for name, kind, others in _FRAMEWORK_PARTS:
+        value = given.get(name)
+        if value is None or isinstance(value, kind):
+            continue
+        if not others:
+            advice = ": wrap it, RunnableLambda(...)" if inspect.isroutine(value) else ""
+            raise ConfigError(
+                f"{name} must be a LangChain {kind.__name__}, got {value!r:.60}{advice}"
+            )
+        check_component(name, value, framework=others)
+    if given.get("judge") != "default":
+        _check_own(given, "judge", '"default"')
+    for name in ("extractor", "expander", "limiter", "telemetry"):
+        _check_own(given, name)
+    as_perspectives(given.get("perspectives") or ())
+
+
+def _check_own(given: Mapping[str, Any], name: str, framework: str = "") -> None:
+    if given.get(name) is not None:
+        check_component(name, given[name], framework=framework)
+
+
+_FRAMEWORK_PARTS: tuple[tuple[str, type[Any], str], ...] = (
+    ("vectorstore", VectorStore, ""),
+    ("retriever", Runnable, ""),
+    ("embeddings", Embeddings, "LangChain Embeddings"),
+    ("llm", Runnable, "a LangChain chat model or LLM"),
+)
 
 
 def embedder_of(embeddings: AnyEmbeddings | None) -> Embedder | None:
@@ -105,7 +148,7 @@ def store_of(
             )
         return store
     if retriever is not None and vectorstore is None:
-        return RetrieverStore(retriever, search_kwargs=search)
+        return RetrieverStore(retriever, search_kwargs=search, filter_keyword=filter_keyword)
     raise ConfigError("pass either vectorstore= or retriever=")
 
 
@@ -114,11 +157,26 @@ def judge_of(judge: AnyJudge | None) -> Judge | None:
     return packaged_judge() if isinstance(judge, str) else judge
 
 
+def warn_caller(message: str) -> None:
+    """A warning that points at the line of the application from which a constructor was called.
+
+    Repeated warnings of one text and place are shown once.
+    """
+    frame, level = sys._getframe(1), 2
+    while _is_library(frame.f_globals.get("__name__", "")) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in ("langchain_perspective_rag", "langchain_core", "pydantic")
+
+
 def text_only(source: Any, pipeline: PerspectivePipeline) -> str:
     """What is not possible where only text can be searched, and what to do about it."""
     lacking = ["projection"]
     if pipeline.embedder is None:
-        lacking.append("relevance_weight below 1 (without embeddings=)")
+        lacking.append("mmr_lambda below 1 (without embeddings=)")
     if not getattr(pipeline.store, "takes_filter", True):
         lacking.append("filter")
     remedy = ""

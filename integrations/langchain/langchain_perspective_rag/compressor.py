@@ -8,11 +8,10 @@ from typing import Any
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
+from typing_extensions import Unpack
 
 from langchain_perspective_rag.arguments import (
-    AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
+    check_parts,
     embedder_of,
     extractor_of,
     judge_of,
@@ -24,11 +23,23 @@ from langchain_perspective_rag.documents import (
     passage_dedup_key,
     passage_of,
 )
-from langchain_perspective_rag.tracing import TracedJudge, children_of
-from perspective_rag import Gate, Hit, Perspective, PerspectivePipeline, PipelineOptions
-from perspective_rag.extract.rules import as_perspectives
-from perspective_rag.protocols import Extractor
-from perspective_rag.types import Vector
+from langchain_perspective_rag.events import atell, tell
+from langchain_perspective_rag.signatures import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    CommonArguments,
+)
+from langchain_perspective_rag.tracing import children_of, traced
+from perspective_rag import (
+    Hit,
+    Limiter,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    RetrievalResult,
+)
+from perspective_rag.extend import Extractor, ScoreKind, Telemetry, Vector, check_score_kind
 
 
 class PerspectiveCompressor(BaseDocumentCompressor):
@@ -44,7 +55,7 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     embeddings: AnyEmbeddings | None = None
-    """Orders the documents by cosine, and makes ``relevance_weight`` below 1 possible."""
+    """Orders the documents by cosine, and makes ``mmr_lambda`` below 1 possible."""
     judge: AnyJudge | None = "default"
     """Says which document supports which perspective; "default": the library's own, None: none."""
     extractor: Extractor | None = None
@@ -57,20 +68,32 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     """True of a question for which the first k are kept, without perspectives and judge."""
     dedup_key: DedupKey | None = None
     """A metadata key, or a function of a document; those that share it are one document."""
+    score_kind: ScoreKind = "similarity"
+    """What ``relevance_score`` is: the similarity to the question, which needs ``embeddings``, or
+    the score of the choice."""
     k: int = 5
     """Documents kept."""
-    gate: Gate = Field(default_factory=Gate, repr=False)
+    limiter: Limiter = Field(default_factory=Limiter, repr=False)
     """How many calls of each kind all requests together make at a time."""
+    telemetry: Telemetry | None = Field(default=None, repr=False)
+    """Is told what each request does, ``OpenTelemetry()`` for example."""
     options: PipelineOptions = PipelineOptions()
     """All other options; ``k`` above comes before the one in here."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given: Unpack[CommonArguments]) -> None:
+        check_parts(given)
         rest, options = split_options(given, type(self).model_fields)
         rest |= {"options": options, "k": options.k}
         super().__init__(**rest)
         # What cannot work raises here, not at the first question.
-        as_perspectives(self.perspectives or ())
+        check_score_kind(self.score_kind)
         self._pipeline([])
+
+    def __repr__(self) -> str:
+        """The options that are not the default."""
+        return f"{type(self).__name__}(options={self.options.override(k=self.k)!r})"
+
+    __str__ = __repr__
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
@@ -79,8 +102,9 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         if not documents:
             return []
         with children_of(callbacks):
-            result = self._pipeline(documents).retrieve(query, perspectives=self.perspectives)
-        return documents_of(result)
+            result = self.report(documents, query)
+        tell(result, callbacks)
+        return documents_of(result, score_kind=self.score_kind)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
@@ -89,21 +113,30 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         if not documents:
             return []
         with children_of(callbacks):
-            result = await self._pipeline(documents).aretrieve(
-                query, perspectives=self.perspectives
-            )
-        return documents_of(result)
+            result = await self.areport(documents, query)
+        await atell(result, callbacks)
+        return documents_of(result, score_kind=self.score_kind)
+
+    def report(self, documents: Sequence[Document], query: str) -> RetrievalResult:
+        """The full result of choosing among documents: passages, coverage and trace;
+        ``passage.source`` is the document as it was given.
+        """
+        return self._pipeline(documents).retrieve(query, perspectives=self.perspectives)
+
+    async def areport(self, documents: Sequence[Document], query: str) -> RetrievalResult:
+        """The same as ``report``, without blocking the event loop."""
+        return await self._pipeline(documents).aretrieve(query, perspectives=self.perspectives)
 
     def _pipeline(self, documents: Sequence[Document]) -> PerspectivePipeline:
-        judge = judge_of(self.judge)
         return PerspectivePipeline(
             _Given(documents),
             embedder=embedder_of(self.embeddings),
-            judge=None if judge is None else TracedJudge(judge),
+            judge=traced(judge_of(self.judge)),
             extractor=extractor_of(self.extractor, self.llm),
             skip_if=self.skip_if,
             dedup_key=passage_dedup_key(self.dedup_key),
-            gate=self.gate,
+            limiter=self.limiter,
+            telemetry=self.telemetry,
             # The question alone finds all that there is, and searching again would find no more.
             options=self.options.override(
                 k=self.k, fetch_k=max(len(documents), 1), max_queries=1, guard_searches=0

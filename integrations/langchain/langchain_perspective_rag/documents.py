@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.documents import Document
 
-from perspective_rag import Candidate, Passage, RetrievalResult, passage_key
-from perspective_rag.copies import copied
+from perspective_rag import Passage, RetrievalResult, passage_key
+from perspective_rag.extend import (
+    ScoreKind,
+    annotations_of,
+    copy_metadata,
+    scores_of,
+    without_annotations,
+)
+from perspective_rag.extend import report_in as report_in
 
 SCORE_KEY = "relevance_score"
-REPORT_KEY = "perspective_rag"
 
 DedupKey = str | Callable[[Document], Any]
 """A metadata key, or a function: documents for which it gives the same are one document."""
@@ -45,39 +51,32 @@ def report_of(result: RetrievalResult) -> dict[str, Any]:
     return report
 
 
-def documents_of(result: RetrievalResult) -> list[Document]:
+def documents_of(
+    result: RetrievalResult, *, score_kind: ScoreKind = "similarity"
+) -> list[Document]:
     """Copies of the documents that were found, best first, each with its scores.
 
-    ``metadata["relevance_score"]`` is the final score, higher is better.
-    ``metadata["perspective_rag"]`` holds ``scores`` (of every stage), ``support`` (perspective id
-    to probability), ``supports`` (the ids of the perspectives that count as supported),
-    ``perspectives`` (their texts) and ``found_by`` (the queries that found it).
+    ``metadata["relevance_score"]`` is, as ``score_kind`` says, the similarity to the question or
+    the score of the choice, higher is better (see ``scores_of``); a document has no such key where
+    its similarity is not known, though that of others is. Further keys begin with
+    "perspective_rag_" and hold plain values (see ``annotations_of``); ``report_in`` reads the whole
+    report of a document.
     """
-    threshold = result.coverage.threshold if result.coverage else None
-    texts = {perspective.id: perspective.text for perspective in result.perspectives}
-    return [_annotated(candidate, threshold, texts) for candidate in result.candidates]
-
-
-def _annotated(candidate: Candidate, threshold: float | None, texts: Mapping[str, str]) -> Document:
-    document = _copy_of(candidate.passage.source)
-    supports = [
-        perspective
-        for perspective, probability in candidate.support.items()
-        if threshold is not None and probability >= threshold
-    ]
-    document.metadata[SCORE_KEY] = float(candidate.score)
-    document.metadata[REPORT_KEY] = {
-        "scores": dict(candidate.scores),
-        "support": dict(candidate.support),
-        "supports": supports,
-        "perspectives": [texts[perspective] for perspective in supports],
-        "found_by": list(candidate.found_by),
-    }
-    return document
+    scores = scores_of(result, score_kind)
+    added = annotations_of(result)
+    documents = []
+    for candidate, score, annotation in zip(result.candidates, scores, added, strict=True):
+        document = _copy_of(candidate.passage.source)
+        kept = without_annotations(document.metadata)
+        kept.pop(SCORE_KEY, None)
+        known = {} if score is None else {SCORE_KEY: score}
+        document.metadata = {**kept, **known, **annotation}
+        documents.append(document)
+    return documents
 
 
 def _copy_of(document: Document) -> Document:
     try:
         return document.model_copy(deep=True)
     except Exception:  # what cannot be copied is shared
-        return document.model_copy(update={"metadata": copied(document.metadata)})
+        return document.model_copy(update={"metadata": copy_metadata(document.metadata)})

@@ -11,33 +11,47 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
+from langchain_perspective_rag.embeddings import PackagedEmbeddings
 from langchain_perspective_rag.tracing import child_config
-from perspective_rag import Completion, LLMError, Prompt
-from perspective_rag.types import Matrix
+from perspective_rag import Completion, Prompt
+from perspective_rag.extend import Matrix, no_reply, scrubbing, secrets_of, without_secrets
 
 
 class LangChainEmbedder:
     """Any LangChain ``Embeddings`` as an Embedder.
 
     Passages go through ``embed_documents`` in one batch. LangChain embeds queries one at a time, so
-    several go side by side, at most ``max_concurrency``; 1 embeds them in turn.
+    several go side by side, at most ``max_concurrency``; 1 embeds them in turn. Embeddings with a
+    ``relevance_floor`` of their own hand it on.
     """
 
     def __init__(self, embeddings: Embeddings, *, max_concurrency: int = 4) -> None:
         self.embeddings = embeddings
         self.max_concurrency = max_concurrency
 
+    @property
+    def relevance_floor(self) -> Any:
+        """The embeddings' own; None where they have none."""
+        return getattr(self.embeddings, "relevance_floor", None)
+
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One row for each text, shape (n, d)."""
-        return np.asarray(self.embeddings.embed_documents(list(texts)))
+        with scrubbing(self.embeddings):
+            return np.asarray(self.embeddings.embed_documents(list(texts)))
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """One row for each text, shape (n, d), as the model embeds queries."""
+        if isinstance(self.embeddings, PackagedEmbeddings):  # it embeds queries as documents
+            return self.embed_passages(texts)
+        with scrubbing(self.embeddings):
+            return np.asarray(self._queries(texts))
+
+    def _queries(self, texts: Sequence[str]) -> list[list[float]]:
         workers = min(self.max_concurrency, len(texts))
         if workers <= 1:
-            return np.asarray([self.embeddings.embed_query(text) for text in texts])
+            return [self.embeddings.embed_query(text) for text in texts]
         with ContextThreadPoolExecutor(max_workers=workers) as pool:
-            return np.asarray(list(pool.map(self.embeddings.embed_query, texts)))
+            return list(pool.map(self.embeddings.embed_query, texts))
 
 
 class LangChainLLM:
@@ -53,20 +67,25 @@ class LangChainLLM:
         self.name = name or _name_of(model)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply; raises LLMError for whatever the model raises."""
+        """The model's reply; raises LLMError for whatever the model raises.
+
+        Neither holds a key of the model's, should its server repeat it.
+        """
         try:
             reply = self.model.invoke(_messages(prompt), config=child_config(prompt.name))
-        except Exception as error:
-            raise LLMError(f"{self.name} failed: {error!r}") from error
-        return _completion(reply)
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, _secrets_of(self.model))
+            raise failure from failure.__cause__
+        return _completion(reply, _secrets_of(self.model))
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
         try:
             reply = await self.model.ainvoke(_messages(prompt), config=child_config(prompt.name))
-        except Exception as error:
-            raise LLMError(f"{self.name} failed: {error!r}") from error
-        return _completion(reply)
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, _secrets_of(self.model))
+            raise failure from failure.__cause__
+        return _completion(reply, _secrets_of(self.model))
 
 
 def _name_of(model: Runnable[Any, Any]) -> str:
@@ -78,17 +97,26 @@ def _name_of(model: Runnable[Any, Any]) -> str:
     return inner.get_name() if isinstance(inner, Runnable) else type(inner).__name__
 
 
+def _secrets_of(model: Any) -> list[str]:
+    """The keys of a model, and of the one that it is bound to."""
+    found = []
+    while model is not None:
+        found += secrets_of(model)
+        model = getattr(model, "bound", None)
+    return found
+
+
 def _messages(prompt: Prompt) -> list[BaseMessage]:
     system: list[BaseMessage] = [SystemMessage(prompt.system)] if prompt.system else []
     return [*system, HumanMessage(prompt.user)]
 
 
-def _completion(reply: Any) -> Completion:
+def _completion(reply: Any, secrets: Sequence[str]) -> Completion:
     if not isinstance(reply, BaseMessage):
-        return Completion(str(reply))
+        return Completion(without_secrets(str(reply), secrets))
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
     return Completion(
-        str(reply.text),
+        without_secrets(str(reply.text), secrets),
         prompt_tokens=usage["input_tokens"] if usage else 0,
         completion_tokens=usage["output_tokens"] if usage else 0,
     )

@@ -2,62 +2,73 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForRetrieverRun,
-    adispatch_custom_event,
-    dispatch_custom_event,
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, ConfigDict, Field
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.arguments import (
-    AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
     check_names,
+    check_parts,
     embedder_of,
     extractor_of,
     judge_of,
     split_options,
     store_of,
     text_only,
+    warn_caller,
 )
 from langchain_perspective_rag.documents import (
     DedupKey,
     documents_of,
     passage_dedup_key,
-    report_of,
+)
+from langchain_perspective_rag.events import atell, tell
+from langchain_perspective_rag.signatures import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    CallArguments,
+    RetrieverArguments,
+    RetrieverWithOptions,
+    WrapArguments,
 )
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
-from langchain_perspective_rag.tracing import TracedJudge, children_of, described
+from langchain_perspective_rag.tracing import children_of, described, traced
 from langchain_perspective_rag.wrapping import adder, arguments_of
 from perspective_rag import (
-    Gate,
+    Limiter,
     Perspective,
     PerspectivePipeline,
-    PipelineOptions,
     RetrievalResult,
 )
-from perspective_rag.extract.rules import as_perspectives
-from perspective_rag.protocols import Expander, Extractor
+from perspective_rag.extend import (
+    OPTION_NAMES,
+    Expander,
+    Extractor,
+    ScoreKind,
+    Telemetry,
+    check_score_kind,
+)
 
-EVENT = "perspective_rag"
+_LOGGER = logging.getLogger("perspective_rag")
 _CALL_NAMES = ("filter", "perspectives", "search_kwargs")
 
 
-class PerspectiveRetriever(BaseRetriever):
+class PerspectiveRetriever(RetrieverWithOptions):
     """Finds documents that cover every perspective of a question.
 
         retriever = PerspectiveRetriever.wrap(vectorstore, k=6)
@@ -72,7 +83,8 @@ class PerspectiveRetriever(BaseRetriever):
 
     Documents come back as copies with their scores (see ``documents_of``); ``retrieve`` gives the
     whole report. In a trace, searches, model calls and judgements are children tagged
-    ``perspective_rag:<stage>``, and the report is a custom event named "perspective_rag".
+    ``perspective_rag:<stage>``, and the report is a custom event named "perspective_rag". What
+    failed or was left out is logged, and an event named "perspective_rag.degradation" each.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -105,33 +117,31 @@ class PerspectiveRetriever(BaseRetriever):
     """How to treat a kind of store that is not known here; by default the one for its class."""
     filter_keyword: str | None = None
     """The store's name for a filter, where it cannot be seen from its signature."""
-    k: int = 5
-    """Documents returned."""
-    fetch_k: int = 50
-    """Documents fetched for each query."""
-    relevance_weight: float = 1.0
-    """In [0, 1]; 1.0 = relevance alone, lower = more diversity."""
-    gate: Gate = Field(default_factory=Gate, repr=False)
+    score_kind: ScoreKind = "similarity"
+    """What ``relevance_score`` is: the similarity to the question, or the score of the choice."""
+    limiter: Limiter = Field(default_factory=Limiter, repr=False)
     """How many calls of each kind all requests together make at a time."""
-    options: PipelineOptions = PipelineOptions()
-    """All other options; the three above come before those in here."""
+    telemetry: Telemetry | None = Field(default=None, repr=False)
+    """Is told what each request does, ``OpenTelemetry()`` for example."""
 
-    def __init__(self, **given: Any) -> None:
-        rest, options = split_options(given, type(self).model_fields)
-        for name in ("k", "fetch_k", "relevance_weight"):
-            rest[name] = getattr(options, name)
-        rest["options"] = options
-        super().__init__(**rest)
+    def __init__(self, **given: Unpack[RetrieverArguments]) -> None:
+        check_parts(given)
+        rest, options = split_options(given, {*type(self).model_fields, "options"})
+        super().__init__(**rest, **{name: getattr(options, name) for name in OPTION_NAMES})
         # What cannot work raises here, not at the first question.
-        as_perspectives(self.perspectives or ())
-        pipeline, _ = self._asked(None, None, None, {})
+        check_score_kind(self.score_kind)
+        pipeline, _ = self._asked({})
         if not pipeline.store.takes_vector:
-            # Repeated warnings of one text and place are shown once.
             source = self.vectorstore if self.retriever is None else self.retriever
-            warnings.warn(text_only(source, pipeline), stacklevel=1)
+            warn_caller(text_only(source, pipeline))
+        self._log_unnamed(pipeline.store, self.search_kwargs)
 
     @classmethod
-    def wrap(cls, source: VectorStore | Runnable[str, list[Document]], **given: Any) -> Self:
+    def wrap(
+        cls,
+        source: VectorStore | Runnable[str, list[Document]],
+        **given: Unpack[WrapArguments],
+    ) -> Self:
         """A retriever around a vector store or another retriever; ``given`` is for the constructor.
 
         Of what ``as_retriever()`` made, the store is wrapped, and its search arguments, ``k``
@@ -142,55 +152,43 @@ class PerspectiveRetriever(BaseRetriever):
             return cls(vectorstore=source, **given)
         return cls(**arguments_of(source, given))
 
+    def __repr__(self) -> str:
+        """What is searched, and the options that are not the default."""
+        source = self.vectorstore if self.vectorstore is not None else self.retriever
+        return f"{type(self).__name__}({type(source).__name__}, options={self.options!r})"
+
+    __str__ = __repr__
+
     @property
     def pipeline(self) -> PerspectivePipeline:
         """The pipeline that answers; its steps can be run alone."""
-        options = self.options.override(
-            # Applications that change search_kwargs["k"] of their retriever go on doing so.
-            k=self.search_kwargs.get("k", self.k),
-            fetch_k=self.fetch_k,
-            relevance_weight=self.relevance_weight,
-        )
-        judge = judge_of(self.judge)
+        # Applications that change search_kwargs["k"] of their retriever go on doing so.
+        options = self.options.override(k=self.search_kwargs.get("k", self.k))
         return PerspectivePipeline(
             self._store(),
             embedder=embedder_of(self._embeddings()),
-            judge=None if judge is None else TracedJudge(judge),
+            judge=traced(judge_of(self.judge)),
             extractor=extractor_of(self.extractor, self.llm),
             expander=self.expander,
             skip_if=self.skip_if,
             dedup_key=passage_dedup_key(self.dedup_key),
-            gate=self.gate,
+            limiter=self.limiter,
+            telemetry=self.telemetry,
             options=options,
         )
 
-    def retrieve(
-        self,
-        question: str,
-        *,
-        perspectives: Sequence[Perspective | str] | None = None,
-        filter: Any = None,
-        search_kwargs: Mapping[str, Any] | None = None,
-        **options: Any,
-    ) -> RetrievalResult:
+    def retrieve(self, question: str, **arguments: Unpack[CallArguments]) -> RetrievalResult:
         """Passages, coverage and trace; ``passage.source`` is the document as the store gave it.
 
-        ``search_kwargs`` are added to the constructor's.
+        ``arguments`` are those of ``invoke``: options, ``perspectives``, ``filter``, and
+        ``search_kwargs``, which are added to the constructor's.
         """
-        pipeline, given = self._asked(perspectives, filter, search_kwargs, options)
+        pipeline, given = self._asked(arguments)
         return pipeline.retrieve(question, **given)
 
-    async def aretrieve(
-        self,
-        question: str,
-        *,
-        perspectives: Sequence[Perspective | str] | None = None,
-        filter: Any = None,
-        search_kwargs: Mapping[str, Any] | None = None,
-        **options: Any,
-    ) -> RetrievalResult:
+    async def aretrieve(self, question: str, **arguments: Unpack[CallArguments]) -> RetrievalResult:
         """The same as ``retrieve``, without blocking the event loop."""
-        pipeline, given = self._asked(perspectives, filter, search_kwargs, options)
+        pipeline, given = self._asked(arguments)
         return await pipeline.aretrieve(question, **given)
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
@@ -212,7 +210,10 @@ class PerspectiveRetriever(BaseRetriever):
         """A tool that takes ``query`` and, if the model likes, ``perspectives``.
 
         Its message says which perspectives each passage supports; the documents are its artifact.
-        With ``args_schema`` or ``arg_types`` it is what LangChain makes of any runnable.
+        What a model filled in and cannot be used is answered by a tool error that it can read.
+        ``config={"configurable": {"perspective_rag": {"filter": ...}}}`` gives a request arguments
+        of ``invoke`` that are not the model's to choose. With ``args_schema`` or ``arg_types`` it
+        is what LangChain makes of any runnable.
         """
         if args_schema is None and arg_types is None:
             return search_tool(self, name=name, description=description)
@@ -225,19 +226,17 @@ class PerspectiveRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         k: int | None = None,
         fetch_k: int | None = None,
-        relevance_weight: float | None = None,
+        mmr_lambda: float | None = None,
         perspectives: Sequence[Perspective | str] | None = None,
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _named(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
+        options = _named(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
         heard = bool(run_manager.handlers)
         with children_of(run_manager.get_child(), heard=heard):
             result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
-        if heard:
-            config = RunnableConfig(callbacks=run_manager.get_child())
-            dispatch_custom_event(EVENT, report_of(result), config=config)
-        return documents_of(result)
+        tell(result, run_manager.get_child())
+        return documents_of(result, score_kind=self.score_kind)
 
     async def _aget_relevant_documents(
         self,
@@ -246,21 +245,19 @@ class PerspectiveRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,
         k: int | None = None,
         fetch_k: int | None = None,
-        relevance_weight: float | None = None,
+        mmr_lambda: float | None = None,
         perspectives: Sequence[Perspective | str] | None = None,
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _named(k=k, fetch_k=fetch_k, relevance_weight=relevance_weight) | kwargs
+        options = _named(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
         heard = bool(run_manager.handlers)
         with children_of(run_manager.get_child(), heard=heard):
             result = await self.aretrieve(
                 query, perspectives=perspectives, filter=filter, **options
             )
-        if heard:
-            config = RunnableConfig(callbacks=run_manager.get_child())
-            await adispatch_custom_event(EVENT, report_of(result), config=config)
-        return documents_of(result)
+        await atell(result, run_manager.get_child())
+        return documents_of(result, score_kind=self.score_kind)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
@@ -269,22 +266,28 @@ class PerspectiveRetriever(BaseRetriever):
             return {**inner, "ls_retriever_name": params["ls_retriever_name"]}
         return described(params, self.vectorstore, self._embeddings())
 
-    def _asked(
-        self,
-        perspectives: Sequence[Perspective | str] | None,
-        filter: Any,
-        search_kwargs: Mapping[str, Any] | None,
-        options: Mapping[str, Any],
-    ) -> tuple[PerspectivePipeline, dict[str, Any]]:
+    def _asked(self, arguments: CallArguments) -> tuple[PerspectivePipeline, dict[str, Any]]:
         """A pipeline for one question, and what to call it with."""
-        check_names(options, _CALL_NAMES)
-        search = {**self.search_kwargs, **(search_kwargs or {})}
+        check_names(arguments, _CALL_NAMES)
+        given: dict[str, Any] = {"perspectives": None, "filter": None, **arguments}
+        own = given.pop("search_kwargs", None) or {}
+        search = {**self.search_kwargs, **own}
         pipeline = self.model_copy(update={"search_kwargs": search}).pipeline
-        filter = self.filter if filter is None else filter
-        if filter is not None and isinstance(pipeline.store, RetrieverStore):
-            pipeline.store.check_filter()
-        perspectives = self.perspectives if perspectives is None else perspectives
-        return pipeline, {"perspectives": perspectives, "filter": filter, **options}
+        if own:
+            new = {name: own[name] for name in own if name not in self.search_kwargs}
+            self._log_unnamed(pipeline.store, new)
+        for name in ("perspectives", "filter"):
+            if given[name] is None:
+                given[name] = getattr(self, name)
+        if given["filter"] is not None:
+            cast(LangChainStore | RetrieverStore, pipeline.store).check_filter()
+        return pipeline, given
+
+    def _log_unnamed(self, store: Any, search_kwargs: dict[str, Any]) -> None:
+        names = store.unnamed(search_kwargs) if isinstance(store, LangChainStore) else []
+        if names:
+            kind = type(self.vectorstore).__name__
+            _LOGGER.warning("search_kwargs: %s shows no parameter %s", kind, ", ".join(names))
 
     def _store(self) -> LangChainStore | RetrieverStore:
         return store_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -15,14 +15,17 @@ from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from langchain_perspective_rag.adapters import StoreAdapter, adapter_of
-from langchain_perspective_rag.adapters.base import overrides
+from langchain_perspective_rag.adapters.base import (
+    FILTER_KEYWORDS,
+    named_parameters,
+    no_filter,
+    overrides,
+)
 from langchain_perspective_rag.documents import passage_of
 from langchain_perspective_rag.steering import SteerableEmbeddings, steered_to
 from langchain_perspective_rag.tracing import atraced_search, child_config, traced_search
 from perspective_rag import CapabilityError, Hit, Passage
-from perspective_rag.search import scored_hits
-from perspective_rag.threads import in_thread
-from perspective_rag.types import Matrix, Vector
+from perspective_rag.extend import Matrix, Vector, in_thread, scored_hits, scrubbing
 
 
 class LangChainStore:
@@ -37,11 +40,14 @@ class LangChainStore:
     ``adapter`` knows what is special about a kind of store; by default the one for its class, and
     for a class nobody knows the one that serves any store. A filter reaches every search under the
     name the store's own method has for it, or ``filter_keyword``; ``search_kwargs`` are added to
-    every search. The store's own async methods are used where they leave the event loop free, else
-    its sync ones in a thread. ``in_turn``: see ``protocols.Store``.
+    every search. A filter for which no name is known raises CapabilityError, in ``search_kwargs``
+    too: a store that takes any name may drop it. The store's own async methods are used where they
+    leave the event loop free, else its sync ones in a thread. ``in_turn`` and ``thread_bound``: see
+    ``protocols.Store``.
     """
 
     in_turn: bool
+    thread_bound: bool
     embeddings_of: Callable[[Sequence[Passage]], Matrix]
 
     def __init__(
@@ -54,9 +60,12 @@ class LangChainStore:
     ) -> None:
         self.vectorstore = vectorstore
         self.search_kwargs = dict(search_kwargs or {})
-        self.filter_keyword = filter_keyword
         self.adapter = adapter or adapter_of(vectorstore)
+        if filter_keyword is not None:
+            self.adapter = copy.copy(self.adapter)
+            self.adapter.given_filter_name = filter_keyword
         self.in_turn = self.adapter.in_turn(vectorstore)
+        self.thread_bound = self.adapter.thread_bound(vectorstore)
         self._by_vector = self.adapter.takes_vector(vectorstore)
         self.takes_vector = self._by_vector or isinstance(
             vectorstore.embeddings, SteerableEmbeddings
@@ -68,6 +77,23 @@ class LangChainStore:
             if self._by_vector
             else overrides(vectorstore, "asimilarity_search")
         )
+        for name in self.search_kwargs:
+            if name in FILTER_KEYWORDS and not self._takes(name):
+                raise no_filter(vectorstore)
+
+    @property
+    def takes_filter(self) -> bool:
+        """Whether a filter reaches the store under a name that is known."""
+        return self._filter_name() is not None
+
+    def check_filter(self) -> None:
+        """Raises CapabilityError where a filter might not reach the store."""
+        if not self.takes_filter:
+            raise no_filter(self.vectorstore)
+
+    def unnamed(self, search_kwargs: Mapping[str, Any]) -> list[str]:
+        """The names among these for which it cannot be seen whether the store reads them."""
+        return [name for name in search_kwargs if name != "k" and not self._takes(name)]
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """The k nearest documents, best first."""
@@ -103,7 +129,7 @@ class LangChainStore:
     ) -> list[Document]:
         vectorstore, written = self.vectorstore, "similarity_search_by_vector"
         alone = self._awaits and not (self._by_vector and overrides(vectorstore, written))
-        with self._what_to_do(alone=alone):
+        with scrubbing(vectorstore), self._what_to_do(alone=alone):
             if self._by_vector and values is not None:
                 return self.adapter.by_vector(self.vectorstore, values, **wanted)
             with self._steering(values):
@@ -112,7 +138,7 @@ class LangChainStore:
     async def _afound(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
-        with self._what_to_do():
+        with scrubbing(self.vectorstore), self._what_to_do():
             if self._by_vector and values is not None:
                 return await self.adapter.aby_vector(self.vectorstore, values, **wanted)
             with self._steering(values):
@@ -125,16 +151,25 @@ class LangChainStore:
             raise CapabilityError("this store searches by vector: pass embedder=")
         wanted = {**self.search_kwargs, "k": k}
         if filter is not None:
-            wanted[self._filter_name()] = filter
+            name = self._filter_name()
+            if name is None:
+                raise no_filter(self.vectorstore)
+            wanted[name] = filter
         # Several stores refuse numpy arrays.
         return None if vector is None else np.asarray(vector).tolist(), wanted
 
-    def _filter_name(self) -> str:
-        if self.filter_keyword is not None:
-            return self.filter_keyword
-        if self._by_vector:
-            return "filter"  # by_vector has its own name for it
-        return self.adapter.filter_keyword(self.vectorstore, "similarity_search")
+    def _filter_name(self) -> str | None:
+        if self._by_vector:  # by_vector has its own name for it
+            return "filter" if self.adapter.takes_filter(self.vectorstore) else None
+        return self.adapter.given_filter_name or self.adapter.filter_keyword(
+            self.vectorstore, "similarity_search"
+        )
+
+    def _takes(self, name: str) -> bool:
+        if name in (self.adapter.given_filter_name, self._filter_name()):
+            return True
+        method = "similarity_search_by_vector" if self._by_vector else "similarity_search"
+        return name in self.adapter.parameters(self.vectorstore, method)[0]
 
     def _steering(self, values: list[float] | None) -> AbstractContextManager[None]:
         return nullcontext() if values is None or not self.takes_vector else steered_to(values)
@@ -170,8 +205,9 @@ class LangChainStore:
 class RetrieverStore:
     """Any retriever as a Store that is searched by text.
 
-    ``k`` and ``filter`` are handed on where the retriever takes them at each call; else it returns
-    as many as it always does, and a filter raises CapabilityError.
+    ``k`` and ``filter`` are handed on where the retriever takes them at each call, the filter also
+    as ``filter_keyword``; else it returns as many as it always does, and a filter raises
+    CapabilityError.
     """
 
     takes_vector = False
@@ -181,19 +217,29 @@ class RetrieverStore:
         retriever: Runnable[str, list[Document]],
         *,
         search_kwargs: Mapping[str, Any] | None = None,
+        filter_keyword: str | None = None,
     ) -> None:
         self.retriever = retriever
         self.search_kwargs = dict(search_kwargs or {})
-        named, anything = _parameters(retriever)
-        # A retriever that takes any name may pass it on or fail: k is only sent where it is listed,
-        # a filter that was asked for wherever it may arrive.
+        named = _parameters(retriever)
+        # A retriever that takes any name may pass it on, fail or drop it: only what it lists is
+        # sent.
         self._takes_k = "k" in named or isinstance(retriever, VectorStoreRetriever)
-        self.takes_filter = "filter" in named or anything
+        self._filter_name = filter_keyword or ("filter" if "filter" in named else None)
+        if self._filter_name is None and isinstance(retriever, VectorStoreRetriever):
+            store = retriever.vectorstore
+            self._filter_name = adapter_of(store).filter_keyword(store, "similarity_search")
+
+    @property
+    def takes_filter(self) -> bool:
+        """Whether a filter reaches the retriever under a name that is known."""
+        return self._filter_name is not None
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """What the retriever finds, at most k."""
         wanted = self._wanted(k, filter)
-        found = self.retriever.invoke(text, config=child_config("search"), **wanted)
+        with scrubbing(self.retriever):
+            found = self.retriever.invoke(text, config=child_config("search"), **wanted)
         return [Hit(passage_of(document)) for document in found[:k]]
 
     async def asearch(
@@ -201,7 +247,8 @@ class RetrieverStore:
     ) -> list[Hit]:
         """The same, through the retriever's ``ainvoke``."""
         wanted = self._wanted(k, filter)
-        found = await self.retriever.ainvoke(text, config=child_config("search"), **wanted)
+        with scrubbing(self.retriever):
+            found = await self.retriever.ainvoke(text, config=child_config("search"), **wanted)
         return [Hit(passage_of(document)) for document in found[:k]]
 
     def _wanted(self, k: int, filter: Any) -> dict[str, Any]:
@@ -210,21 +257,19 @@ class RetrieverStore:
             wanted["k"] = k
         if filter is not None:
             self.check_filter()
-            wanted["filter"] = filter
+            wanted[str(self._filter_name)] = filter
         return wanted
 
     def check_filter(self) -> None:
         """Raises CapabilityError where a filter could not reach the retriever."""
         if not self.takes_filter:
             raise CapabilityError(
-                f"{type(self.retriever).__name__} takes no filter: set it on that retriever, or "
-                "pass vectorstore= instead"
+                f"{type(self.retriever).__name__} takes no filter that can be seen: set it on that "
+                "retriever, name it with filter_keyword=, or pass vectorstore= instead"
             )
 
 
-def _parameters(retriever: Runnable[str, list[Document]]) -> tuple[set[str], bool]:
+def _parameters(retriever: Runnable[str, list[Document]]) -> frozenset[str]:
     if not isinstance(retriever, BaseRetriever):
-        return set(), False
-    parameters = inspect.signature(retriever._get_relevant_documents).parameters
-    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    return set(parameters), anything
+        return frozenset()
+    return named_parameters(retriever._get_relevant_documents)[0]

@@ -2,56 +2,106 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import StructuredTool
+from langchain_core.tools import StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from langchain_perspective_rag.documents import REPORT_KEY
+from perspective_rag import ConfigError, CoverageError
+from perspective_rag.extend import (
+    TOOL_DESCRIPTION,
+    TOOL_NAME,
+    TOOL_PERSPECTIVES,
+    TOOL_QUERY,
+    report_in,
+)
 
-NAME = "search_every_side"
-DESCRIPTION = "Finds passages on every side of a question, and says which side each one supports."
+CONFIGURABLE = "perspective_rag"
+"""Where a config's ``configurable`` holds arguments of the retriever for one request."""
 
 
 class Search(BaseModel):
     """What the model fills in."""
 
-    query: str = Field(description="The question, in full.")
-    perspectives: list[str] | None = Field(
-        default=None,
-        description="The sides to look for, a sentence each; left out, they are found.",
-    )
+    query: str = Field(description=TOOL_QUERY)
+    perspectives: list[str] | None = Field(default=None, description=TOOL_PERSPECTIVES)
 
 
 def search_tool(
     retriever: BaseRetriever, *, name: str | None = None, description: str | None = None
 ) -> StructuredTool:
-    """A tool whose message is text for the model and whose artifact is the list of documents."""
+    """A tool whose message is text for the model and whose artifact is the list of documents.
+
+    An empty query, and coverage that is required and missing, become a ToolException, which is
+    answered as a tool error that the model can read. What the config's ``configurable`` holds under
+    "perspective_rag" goes to the retriever: a filter, for example.
+    """
 
     def search(
-        query: str, perspectives: list[str] | None = None, callbacks: Callbacks = None
+        query: str,
+        config: RunnableConfig,
+        perspectives: list[str] | None = None,
+        callbacks: Callbacks = None,
     ) -> tuple[str, list[Document]]:
-        config = RunnableConfig(callbacks=callbacks)
-        found = retriever.invoke(query, config=config, perspectives=_named(perspectives))
+        config = _child(config, callbacks)
+        arguments = _arguments(config, perspectives)
+        try:
+            found = retriever.invoke(_asked(query), config, **arguments)
+        except CoverageError as error:
+            raise ToolException(str(error)) from error
         return as_text(found), found
 
     async def asearch(
-        query: str, perspectives: list[str] | None = None, callbacks: Callbacks = None
+        query: str,
+        config: RunnableConfig,
+        perspectives: list[str] | None = None,
+        callbacks: Callbacks = None,
     ) -> tuple[str, list[Document]]:
-        config = RunnableConfig(callbacks=callbacks)
-        found = await retriever.ainvoke(query, config=config, perspectives=_named(perspectives))
+        config = _child(config, callbacks)
+        arguments = _arguments(config, perspectives)
+        try:
+            found = await retriever.ainvoke(_asked(query), config, **arguments)
+        except CoverageError as error:
+            raise ToolException(str(error)) from error
         return as_text(found), found
 
     return StructuredTool.from_function(
         search,
         asearch,
-        name=name or NAME,
-        description=description or DESCRIPTION,
+        name=name or TOOL_NAME,
+        description=description or TOOL_DESCRIPTION,
         args_schema=Search,
         response_format="content_and_artifact",
+        handle_tool_error=True,
     )
+
+
+def _child(config: RunnableConfig | None, callbacks: Callbacks) -> RunnableConfig:
+    """The tool's config for a call within it; an AgentExecutor gives none."""
+    handed_on = ("tags", "metadata", "configurable")
+    given = {name: value for name, value in (config or {}).items() if name in handed_on}
+    return cast(RunnableConfig, {**given, "callbacks": callbacks})
+
+
+def _asked(query: str) -> str:
+    if not query.strip():
+        raise ToolException("the query is empty: write the question in full")
+    return query
+
+
+def _arguments(config: RunnableConfig, perspectives: list[str] | None) -> dict[str, Any]:
+    given = (config.get("configurable") or {}).get(CONFIGURABLE) or {}
+    if not isinstance(given, Mapping):
+        raise ConfigError(
+            f"configurable[{CONFIGURABLE!r}] must hold arguments of the retriever by name, "
+            f"got {given!r:.60}"
+        )
+    return {"perspectives": _named(perspectives), **given}
 
 
 def _named(perspectives: list[str] | None) -> list[str] | None:
@@ -65,5 +115,5 @@ def as_text(documents: list[Document]) -> str:
 
 
 def _line(number: int, document: Document) -> str:
-    sides = "; ".join(document.metadata[REPORT_KEY]["perspectives"])
+    sides = "; ".join(report_in(document.metadata)["perspectives"])
     return f"[{number}] {document.page_content}" + (f"\n    supports: {sides}" if sides else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -16,11 +16,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from langchain_core.vectorstores import VectorStore
 
 from langchain_perspective_rag.steering import SteerableEmbeddings
-from perspective_rag import Passage, Perspective
-from perspective_rag.flow import Call, Flow, Step
-from perspective_rag.protocols import Judge
-from perspective_rag.threads import in_thread
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Call, Judge, WatchedJudge, in_thread, scrubbing
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,52 +100,22 @@ def described(
     return params
 
 
-@dataclass(frozen=True, slots=True)
-class TracedJudge:
-    """A judge whose batches are runs of their own in the trace.
+def traced(judge: Judge | None) -> Judge | None:
+    """A judge whose batches are runs of their own in the trace, with all that the judge offers.
 
     What it asks of a LangChain model is a run already and stays as it is.
     """
+    return None if judge is None else WatchedJudge(judge, _traced_call)
 
-    judge_itself: Judge
 
-    @property
-    def name(self) -> str:
-        """The judge's own."""
-        return self.judge_itself.name
-
-    @property
-    def threshold(self) -> float:
-        """The judge's own."""
-        return self.judge_itself.threshold
-
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """The judge's own answer, shape (n_passages, n_perspectives)."""
-        inputs = {
-            "perspectives": [perspective.text for perspective in perspectives],
-            "passages": [passage.id for passage in passages],
-        }
-        flow = self.judge_itself.judge(perspectives, passages)
-        replies: Any = None
-        try:
-            while True:
-                replies = yield [self._traced(step, inputs) for step in flow.send(replies)]
-        except StopIteration as stop:
-            support: Matrix = stop.value
-            return support
-        finally:
-            flow.close()
-
-    def _traced(self, step: Step, inputs: dict[str, Any]) -> Step:
-        if not isinstance(step, Call) or step.afunction is not None or not _PARENT.get().heard:
-            return step
-        return replace(
-            step,
-            function=partial(_judged, self.name, inputs, step.function),
-            afunction=partial(_ajudged, self.name, inputs, step.function),
-        )
+def _traced_call(step: Call, name: str, inputs: dict[str, Any]) -> Call:
+    if step.afunction is not None or not _PARENT.get().heard:
+        return step
+    return replace(
+        step,
+        function=partial(_judged, name, inputs, step.function),
+        afunction=partial(_ajudged, name, inputs, step.function),
+    )
 
 
 def _judged(
@@ -159,7 +125,8 @@ def _judged(
     manager = CallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
     run = manager.on_chain_start(None, inputs, name=name)
     try:
-        support = function(*args, **kwargs)
+        with scrubbing():
+            support = function(*args, **kwargs)
     except Exception as error:
         run.on_chain_error(error)
         raise
@@ -176,7 +143,8 @@ async def _ajudged(
     manager = AsyncCallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
     run = await manager.on_chain_start(None, inputs, name=name)
     try:
-        support = await in_thread(function, *args, **kwargs)
+        with scrubbing():
+            support = await in_thread(function, *args, **kwargs)
     except BaseException as error:
         await run.on_chain_error(error)
         raise

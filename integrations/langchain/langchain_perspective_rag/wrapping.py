@@ -1,4 +1,4 @@
-"""What ``as_retriever()`` made, as arguments of ours."""
+"""LangChain's vector stores and retrievers, as stores and arguments of ours."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from langchain_core.documents import Document
-from langchain_core.vectorstores import VectorStoreRetriever
+from langchain_core.runnables import Runnable
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
-from perspective_rag import CapabilityError
+from langchain_perspective_rag.models import LangChainEmbedder
+from langchain_perspective_rag.store import LangChainStore, RetrieverStore
+from perspective_rag import CapabilityError, ConfigError
+from perspective_rag.extend import Embedder, Store
 
 # By search type: the search arguments of a VectorStoreRetriever that are options here, and its
 # defaults for them where ours would change what it means.
@@ -38,6 +42,22 @@ def arguments_of(source: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         **given,
         "search_kwargs": search,
     }
+
+
+def as_store(source: Any) -> tuple[Store, Embedder | None]:
+    """A LangChain vector store or retriever as a store of a plain pipeline, and the embedder that
+    goes with it, where the vector store says with which embeddings it was made.
+
+    Raises ConfigError for anything else.
+    """
+    if isinstance(source, VectorStore):
+        embeddings = source.embeddings
+        return LangChainStore(source), LangChainEmbedder(embeddings) if embeddings else None
+    if isinstance(source, Runnable):
+        return RetrieverStore(source), None
+    raise ConfigError(
+        f"expected a LangChain vector store or retriever, got a {type(source).__name__}"
+    )
 
 
 class Adder(Protocol):

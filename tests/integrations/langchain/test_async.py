@@ -28,17 +28,10 @@ class SlowModel(SimpleChatModel):
         return "slow"
 
 
-class SlowJudge(TableJudge):
-    def _look_up(self, perspectives, passages):
-        self.pause()
-        return super()._look_up(perspectives, passages)
-
-
 @pytest.fixture
 def slow_judge(judge, heart):
-    made = SlowJudge(judge.table)
-    made.pause = heart.pause("judge")
-    return made
+    pause = heart.pause("judge")
+    return TableJudge(judge.table, before=lambda *_: pause())
 
 
 @pytest.fixture
@@ -105,9 +98,9 @@ async def test_a_network_store_is_awaited_and_another_runs_in_a_thread(
     "options",
     [
         {},
-        {"relevance_weight": 0.5},
+        {"mmr_lambda": 0.5},
         {"projection": "pap"},
-        {"projection": "pap+", "relevance_weight": 0.7},
+        {"projection": "pap+", "mmr_lambda": 0.7},
         {"fusion": "round-robin"},
         {"coverage": "off"},
         {"guard_searches": 0, "judge_k": 2},

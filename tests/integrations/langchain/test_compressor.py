@@ -11,6 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 
 from langchain_perspective_rag import PerspectiveCompressor
 from perspective_rag import CapabilityError, ConfigError
+from perspective_rag.extend import report_in
 
 SIDES = json.dumps(
     {"root": "Should zoos be closed?", "perspectives": ["breeding", "cages are cruel"]}
@@ -79,7 +80,7 @@ def test_a_topic_gets_the_sides_that_the_given_documents_take():
         Document("Homework should not be abolished, for practice makes lessons stick."),
     ]
     kept = PerspectiveCompressor(k=2, discover=2).compress_documents(given, "homework in schools")
-    sides = {side for each in kept for side in each.metadata["perspective_rag"]["supports"]}
+    sides = {side for each in kept for side in report_in(each.metadata)["supports"]}
     assert len(sides) == 2
     plain = PerspectiveCompressor(k=2).compress_documents(given, "homework in schools")
-    assert all(not each.metadata["perspective_rag"]["supports"] for each in plain)
+    assert all(not report_in(each.metadata)["supports"] for each in plain)

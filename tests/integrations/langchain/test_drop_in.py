@@ -159,11 +159,6 @@ class InLoop(AsyncCallbackHandler):
         return self._note(name) if name.startswith("on_") else super().__getattribute__(name)
 
 
-class FailingJudge(TableJudge):
-    def _look_up(self, perspectives, passages):
-        raise RuntimeError("no judge today")
-
-
 async def test_r14_async_handlers_are_called_in_the_caller_s_event_loop(
     documents, embeddings, judge, debate
 ):
@@ -178,7 +173,8 @@ async def test_r14_async_handlers_are_called_in_the_caller_s_event_loop(
         assert told["on_retriever_start"] == told["on_retriever_end"] == 4
         assert told["on_chain_start"] == told["on_chain_end"] >= 1
     handler = InLoop()
-    retriever = PerspectiveRetriever.wrap(known, judge=FailingJudge(), guard_searches=0)
+    broken = TableJudge(failing=frozenset(each.id for each in documents))
+    retriever = PerspectiveRetriever.wrap(known, judge=broken, guard_searches=0)
     await retriever.ainvoke(debate.question, config={"callbacks": [handler]})
     assert {loop for _, loop in handler.seen} == {asyncio.get_running_loop()}
     told = Counter(event for event, _ in handler.seen)
@@ -269,7 +265,9 @@ async def test_r23_metadata_that_cannot_be_copied_is_handed_on(judge, debate):
 
 def test_scores_fall_from_document_to_document(store, judge, debate):
     for k in range(1, 11):
-        for options in ({}, {"relevance_weight": 0.4}, {"projection": "pap"}):
-            retriever = PerspectiveRetriever.wrap(store, judge=judge, k=k, **options)
+        for options in ({}, {"mmr_lambda": 0.4}, {"projection": "pap"}):
+            retriever = PerspectiveRetriever.wrap(
+                store, judge=judge, k=k, score_kind="selection", **options
+            )
             scores = [d.metadata["relevance_score"] for d in retriever.invoke(debate.question)]
             assert scores == sorted(scores, reverse=True), (k, options)

@@ -26,7 +26,7 @@ def example():
     module = importlib.util.module_from_spec(spec)
     sys.modules["wrap_langchain"] = module
     spec.loader.exec_module(module)
-    embed, kept = module.LocalEmbeddings.embed_documents, {}
+    embed, kept = module.PackagedEmbeddings.embed_documents, {}
 
     def once(self, texts):  # embedding the corpus takes seconds
         key = tuple(texts)
@@ -34,8 +34,9 @@ def example():
             kept[key] = embed(self, texts)
         return kept[key]
 
-    module.LocalEmbeddings.embed_documents = once
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module.PackagedEmbeddings, "embed_documents", once)
+        yield module
 
 
 @pytest.fixture
@@ -83,30 +84,16 @@ def test_plain_search_misses_a_side_and_the_wrapped_chain_shows_it(
     assert plain != wrapped
 
 
-def test_another_question(example, capsys):
-    (before, plain), (after, wrapped) = shown(example, capsys, "Are zoos cruel to animals?")
+def test_another_question(example, truth, capsys):
+    question = "Are zoos cruel to animals?"
+    (before, plain), (after, wrapped) = shown(example, capsys, question, judge=truth)
     assert set(before) == {"close"}
     assert set(after) == {"close", "keep"}
     assert plain != wrapped
 
 
-@pytest.mark.parametrize(
-    "packaged",
-    [
-        False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason='the packaged judge takes "closing it would harm the animals" for "zoos harm"',
-            ),
-        ),
-    ],
-    ids=["truth", "packaged judge"],
-)
-def test_a_question_about_harm_shows_both_sides(example, truth, capsys, packaged):
-    (before, _), (after, _) = shown(
-        example, capsys, "Do zoos harm animals?", **({} if packaged else {"judge": truth})
-    )
+def test_a_question_about_harm_shows_both_sides(example, truth, capsys):
+    """With a judge that is right; ``benchmarks.debates`` measures the packaged one."""
+    (before, _), (after, _) = shown(example, capsys, "Do zoos harm animals?", judge=truth)
     assert before == ["close"] * 3
     assert sorted(set(after)) == ["close", "keep"]

@@ -14,8 +14,12 @@ from perspective_rag import (
     CapabilityError,
     ConfigError,
     Query,
-    run,
 )
+from perspective_rag.expand.expand import expand
+from perspective_rag.extend import report_in
+from perspective_rag.extract.extract import extract
+from perspective_rag.merge.merge import merge
+from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder, TableJudge
 
 
@@ -23,24 +27,25 @@ def test_r1_every_document_carries_its_scores(store, judge, debate):
     documents = PerspectiveRetriever.wrap(store, judge=judge, k=4).invoke(debate.question)
     assert len(documents) == 4
     for document in documents:
-        report = document.metadata["perspective_rag"]
+        report = report_in(document.metadata)
         assert {"fused", "selected"} <= set(report["scores"])
         assert all(isinstance(score, float) for score in report["scores"].values())
         assert report["found_by"]
         assert report["supports"] == [p for p, value in report["support"].items() if value >= 0.5]
-    supported = {side for d in documents for side in d.metadata["perspective_rag"]["supports"]}
+    supported = {side for d in documents for side in report_in(d.metadata)["supports"]}
     assert supported == {"support", "oppose"}
 
 
 def test_r3_the_final_score_is_where_tracing_looks_for_it(store, documents, judge, debate):
-    chosen = PerspectiveCompressor(judge=judge, k=4).compress_documents(documents, debate.question)
+    given = {"judge": judge, "k": 4, "score_kind": "selection"}
+    chosen = PerspectiveCompressor(**given).compress_documents(documents, debate.question)
     for found in (
-        PerspectiveRetriever.wrap(store, judge=judge, k=4).invoke(debate.question),
+        PerspectiveRetriever.wrap(store, **given).invoke(debate.question),
         chosen,
     ):
         scores = [document.metadata["relevance_score"] for document in found]
         assert scores == sorted(scores, reverse=True)
-        assert scores == [d.metadata["perspective_rag"]["scores"]["selected"] for d in found]
+        assert scores == [report_in(d.metadata)["scores"]["selected"] for d in found]
         assert {type(score) for score in scores} == {float}
 
 
@@ -82,7 +87,7 @@ def test_r4_relevance_weight_one_is_plain_search_and_lower_avoids_copies(embeddi
     retriever = PerspectiveRetriever.wrap(store, judge=None, k=2)
     assert debate.keys(retriever.invoke("zoos closed", perspectives=[])) == plain
     assert "other" not in plain
-    for low in ({"relevance_weight": 0.0}, {"lambda_mult": 0.0}):
+    for low in ({"mmr_lambda": 0.0}, {"lambda_mult": 0.0}):
         assert "other" in debate.keys(retriever.invoke("zoos closed", perspectives=[], **low))
 
 
@@ -199,7 +204,7 @@ def test_r6_mmr_is_carbonell_and_goldstein_s(store, debate, weight, question):
     texts = list(debate.texts.values())
     rows = HashEmbedder().embed_passages(texts)
     (row,) = HashEmbedder().embed_queries([question])
-    retriever = PerspectiveRetriever.wrap(store, judge=None, k=5, relevance_weight=weight)
+    retriever = PerspectiveRetriever.wrap(store, judge=None, k=5, mmr_lambda=weight)
     found = [d.page_content for d in retriever.invoke(question, perspectives=[])]
     assert found == [texts[i] for i in mmr(row, rows, 5, weight)]
 
@@ -232,9 +237,7 @@ def test_r10_text_only_sources_say_once_what_they_rule_out(documents, judge):
         def _get_relevant_documents(self, query, *, run_manager: CallbackManagerForRetrieverRun):
             return self.documents
 
-    with pytest.warns(
-        UserWarning, match=r"Keywords .* projection, relevance_weight.*, filter"
-    ) as seen:
+    with pytest.warns(UserWarning, match=r"Keywords .* projection, mmr_lambda.*, filter") as seen:
         retriever = PerspectiveRetriever.wrap(Keywords(documents=documents), judge=judge)
     assert len(seen) == 1
     with pytest.warns(UserWarning, match="rules out: projection, filter"):
@@ -249,9 +252,10 @@ def test_r10_text_only_sources_say_once_what_they_rule_out(documents, judge):
 def test_r16_every_step_runs_alone_with_plain_values(store, judge, debate):
     pipeline = PerspectiveRetriever.wrap(store, judge=judge, k=3).pipeline
     request = pipeline.request(debate.question)
-    extraction = run(pipeline.extract(request))
-    queries = run(pipeline.expand(request, extraction))
-    found = run(pipeline.search(request, extraction, queries))
+    extraction = pipeline.run_step(extract(request, pipeline.extractor), request)
+    queries = pipeline.run_step(expand(request, pipeline.expander, extraction), request)
+    rankings = pipeline.run_step(search(request, extraction, queries), request)
+    found = pipeline.run_step(merge(request, rankings), request)
     assert [p.id for p in extraction.perspectives] == ["support", "oppose"]
     assert queries[0] == Query(debate.question)
     assert len(found) == len(debate.texts)

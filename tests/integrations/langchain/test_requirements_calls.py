@@ -15,9 +15,11 @@ from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_perspective_rag import PerspectiveCompressor, PerspectiveRetriever
 from perspective_rag import (
     LLMReplyError,
+    NoExpansion,
     PipelineOptions,
     RetrievalError,
 )
+from perspective_rag.extend import report_in, without_annotations
 from perspective_rag.testing import TableJudge
 from tests.integrations.langchain.samples import FixedRetriever
 
@@ -50,8 +52,9 @@ def test_r23_id_metadata_and_subclass_come_back(judge, debate):
         assert type(document) is Article
         assert document.author == "A. Writer"
         assert document is not original
-        added = {"relevance_score", "perspective_rag"}
-        assert {k: v for k, v in document.metadata.items() if k not in added} == original.metadata
+        kept = without_annotations(document.metadata)
+        del kept["relevance_score"]
+        assert kept == original.metadata
 
 
 def test_r23_a_failing_judge_leaves_the_documents_alone(debate):
@@ -65,9 +68,7 @@ def test_r23_a_failing_judge_leaves_the_documents_alone(debate):
     documents = retriever.invoke(debate.question)
     assert len(documents) == 4
     assert given == before
-    assert all(d.metadata["perspective_rag"]["support"] == {} for d in documents), (
-        "not judged, not 0"
-    )
+    assert all(report_in(d.metadata)["support"] == {} for d in documents), "not judged, not 0"
     assert retriever.retrieve(debate.question).trace.degradations
 
 
@@ -89,7 +90,7 @@ def _only_animals(document):
 OPTIONS = {
     "k": 2,
     "fetch_k": 3,
-    "relevance_weight": 0.2,
+    "mmr_lambda": 0.2,
     "perspectives": ["rare species", "trains in autumn"],
     "filter": _only_animals,
 }
@@ -121,8 +122,9 @@ async def test_r24_a_call_s_option_does_what_the_constructor_s_does(store, judge
 
 def test_r24_perspectives_at_a_call(store, debate):
     retriever = PerspectiveRetriever.wrap(store, judge=TableJudge(default=1.0), k=2)
-    documents = retriever.invoke(debate.question, perspectives=["zoos breed rare species", "parks"])
-    assert documents[0].metadata["perspective_rag"]["supports"] == ["p1", "p2"]
+    sides = ["zoos breed rare species", "parks", "cages are cruel"]
+    documents = retriever.invoke(debate.question, perspectives=sides)
+    assert report_in(documents[0].metadata)["supports"] == ["p1", "p2", "p3"]
 
 
 def test_r29_a_store_that_fails_raises_with_its_reason(store, judge, debate, recorder):
@@ -195,10 +197,10 @@ def test_r20_metadata_is_never_hashed_and_one_passage_comes_once(judge, debate):
     (document,) = retriever.invoke(debate.question)
     assert document.metadata["tags"] == ["x"]
     # A vote for each list in which it was found, whatever its number of copies there.
-    scores = document.metadata["perspective_rag"]
+    scores = report_in(document.metadata)
     single = PerspectiveRetriever.wrap(FixedRetriever(documents=given[:1]), judge=judge)
     (alone,) = single.invoke(debate.question)
-    assert scores["scores"]["fused"] == alone.metadata["perspective_rag"]["scores"]["fused"]
+    assert scores["scores"]["fused"] == report_in(alone.metadata)["scores"]["fused"]
 
 
 @pytest.mark.parametrize("key", ["page", lambda document: document.metadata["page"]])
@@ -234,7 +236,7 @@ def test_r22_ranks_count_from_one_and_absence_earns_nothing(debate):
     )
     retriever = PerspectiveRetriever.wrap(made, judge=None, max_queries=2)
     found = retriever.invoke("q", perspectives=["one"])
-    fused = {d.id: d.metadata["perspective_rag"]["scores"]["fused"] for d in found}
+    fused = {d.id: report_in(d.metadata)["scores"]["fused"] for d in found}
     # The question's own ranking counts twice.
     assert fused == pytest.approx({"a": 2 / 61, "b": 2 / 62 + 1 / 61, "c": 1 / 62})
 
@@ -266,7 +268,7 @@ async def test_r24_perspectives_and_filter_at_construction_give_way_to_a_call_s(
     assert retriever.retrieve(debate.question, perspectives=[]).perspectives == ()
     compressor = PerspectiveCompressor(judge=TableJudge(default=1.0), perspectives=["a b", "c d"])
     (first, *_) = compressor.compress_documents(retriever.invoke(debate.question), "q")
-    assert first.metadata["perspective_rag"]["perspectives"] == ["a b", "c d"]
+    assert report_in(first.metadata)["perspectives"] == ["a b", "c d"]
 
 
 def test_r25_queries_and_judgements_keep_within_their_budgets(store, judge, debate):
@@ -307,7 +309,7 @@ async def test_r27_a_question_that_needs_no_sides_is_left_alone(store, judge, de
 def test_r27_sides_are_searched_only_where_the_first_search_misses_them(documents, judge, debate):
     def searches(found):
         source = RunnableLambda(lambda text: found)
-        return PerspectiveRetriever.wrap(source, judge=judge, max_queries=1).retrieve(
+        return PerspectiveRetriever.wrap(source, judge=judge, expander=NoExpansion()).retrieve(
             debate.question
         )
 
@@ -391,4 +393,5 @@ def test_r32_parts_need_no_base_class(documents, debate):
     retriever = PerspectiveRetriever(
         retriever=RunnableLambda(lambda text: documents), judge=Judge(), embeddings=Embedder()
     )
-    assert retriever.retrieve(debate.question).coverage.complete
+    result = retriever.retrieve(debate.question, perspectives=["cages are cruel"])
+    assert result.coverage.complete

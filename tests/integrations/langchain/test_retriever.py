@@ -6,7 +6,6 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
-from pydantic import ValidationError
 
 from langchain_perspective_rag import (
     LangChainEmbedder,
@@ -14,6 +13,7 @@ from langchain_perspective_rag import (
     PerspectiveRetriever,
 )
 from perspective_rag import CapabilityError, ConfigError, Perspective, PipelineOptions
+from perspective_rag.extend import report_in
 from tests.integrations.langchain.samples import FixedRetriever
 
 
@@ -27,15 +27,15 @@ def test_two_lines_cover_both_sides_where_plain_search_shows_one(store, judge, d
 
 
 def test_values_are_checked_at_construction(store, judge):
-    with pytest.raises(ConfigError, match="relevance_weight"):
-        PerspectiveRetriever(vectorstore=store, judge=judge, relevance_weight=1.5)
+    with pytest.raises(ConfigError, match="mmr_lambda"):
+        PerspectiveRetriever(vectorstore=store, judge=judge, mmr_lambda=1.5)
     with pytest.raises(ConfigError, match="given twice"):
-        PerspectiveRetriever(vectorstore=store, judge=judge, relevance_weight=0.5, lambda_mult=0.5)
+        PerspectiveRetriever(vectorstore=store, judge=judge, mmr_lambda=0.5, lambda_mult=0.5)
     with pytest.raises(ConfigError, match="vectorstore= or retriever="):
         PerspectiveRetriever(judge=judge)
     with pytest.raises(ConfigError, match="vectorstore= or retriever="):
         PerspectiveRetriever(vectorstore=store, retriever=store.as_retriever())
-    with pytest.raises(ValidationError, match="judge"):
+    with pytest.raises(ConfigError, match=r"judge must be .* got an object, which lacks name"):
         PerspectiveRetriever(vectorstore=store, judge=object())
 
 
@@ -47,10 +47,10 @@ def test_options_in_bulk_and_by_name(store, judge):
         max_queries=3,
         lambda_mult=0.5,
     )
-    assert (retriever.k, retriever.relevance_weight) == (2, 0.5)
+    assert (retriever.k, retriever.mmr_lambda) == (2, 0.5)
     options = retriever.pipeline.options
     assert (options.k, options.judge_k, options.max_queries) == (2, 9, 3)
-    assert options.relevance_weight == 0.5
+    assert options.mmr_lambda == 0.5
     changed = retriever.model_copy(update={"k": 7})
     assert changed.pipeline.options.k == 7
     same = PerspectiveRetriever(vectorstore=store, judge=judge, options=PipelineOptions(k=3), k=4)
@@ -73,12 +73,12 @@ def test_wrap_keeps_the_settings_of_a_vector_store_retriever(store, judge):
     plain = store.as_retriever(search_kwargs={"k": 7, "tenant": "t1"})
     retriever = PerspectiveRetriever.wrap(plain, judge=judge)
     assert retriever.vectorstore is store
-    assert (retriever.k, retriever.relevance_weight) == (7, 1.0)
+    assert (retriever.k, retriever.mmr_lambda) == (7, 1.0)
     assert retriever.search_kwargs == {"tenant": "t1"}
     assert plain.search_kwargs == {"k": 7, "tenant": "t1"}
     assert PerspectiveRetriever.wrap(plain, judge=judge, k=2).k == 2
     diverse = PerspectiveRetriever.wrap(store.as_retriever(search_type="mmr"), judge=judge)
-    assert (diverse.relevance_weight, diverse.fetch_k) == (0.5, 20)
+    assert (diverse.mmr_lambda, diverse.fetch_k) == (0.5, 20)
     sharp = store.as_retriever(
         search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.1}
     )
@@ -108,8 +108,7 @@ def test_any_runnable_that_returns_documents_can_be_wrapped(documents, judge, de
     assert debate.keys(by_order) == debate.keys(documents[:2])
     ordered = PerspectiveRetriever.wrap(source, judge=None, k=10, embeddings=embeddings)
     relevance = [
-        d.metadata["perspective_rag"]["scores"]["relevance"]
-        for d in ordered.invoke(debate.question)
+        report_in(d.metadata)["scores"]["relevance"] for d in ordered.invoke(debate.question)
     ]
     assert relevance == sorted(relevance, reverse=True)
 
@@ -119,7 +118,7 @@ def test_embeddings_of_the_library_fit_too(documents, debate):
 
     source = RunnableLambda(lambda question: documents)
     retriever = PerspectiveRetriever.wrap(source, judge=None, embeddings=HashEmbedder())
-    assert "relevance" in retriever.invoke(debate.question)[0].metadata["perspective_rag"]["scores"]
+    assert "relevance" in report_in(retriever.invoke(debate.question)[0].metadata)["scores"]
 
 
 def test_projection_needs_vectors(documents, judge):
@@ -137,7 +136,7 @@ def test_an_empty_store_gives_nothing(embeddings, judge, debate):
 def test_the_default_judge_is_made_once(store):
     first = PerspectiveRetriever.wrap(store).pipeline.judge
     second = PerspectiveRetriever.wrap(store).pipeline.judge
-    assert first.judge_itself is second.judge_itself
+    assert first.inner is second.inner
     assert PerspectiveRetriever.wrap(store, judge=None).pipeline.judge is None
 
 

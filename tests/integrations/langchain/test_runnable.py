@@ -69,7 +69,7 @@ def test_configurable_fields(store, judge):
     retriever = PerspectiveRetriever.wrap(store, judge=judge, k=3, judge_k=7).configurable_fields(
         k=ConfigurableField(id="how_many"),
         fetch_k=ConfigurableField(id="pool"),
-        relevance_weight=ConfigurableField(id="weight"),
+        mmr_lambda=ConfigurableField(id="weight"),
     )
     assert len(retriever.invoke(QUESTIONS[0])) == 3
     config = {"configurable": {"how_many": 5, "pool": 8, "weight": 0.5}}
@@ -77,9 +77,9 @@ def test_configurable_fields(store, judge):
     assert len(retriever.invoke(QUESTIONS[0], config=config)) == 5
     assert {call["k"] for call in store.calls} == {8}
     prepared, _ = retriever._prepare(config)
-    assert prepared.pipeline.options.relevance_weight == 0.5
+    assert prepared.pipeline.options.mmr_lambda == 0.5
     assert prepared.pipeline.options.judge_k == 7
-    with pytest.raises(ValueError, match="relevance_weight"):
+    with pytest.raises(ValueError, match="mmr_lambda"):
         retriever.invoke(QUESTIONS[0], config={"configurable": {"weight": 3.0}})
 
 

@@ -1,4 +1,4 @@
-"""The example of docs/stores.md, run as it stands there."""
+"""The example of docs/how-to/own-store.md, run as it stands there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from langchain_core.documents import Document
 
 from langchain_perspective_rag import PerspectiveRetriever
 from perspective_rag.testing import SAMPLE, STORE_CHECKS
-from tests.integrations.conforming import DOCUMENT
+from tests.integrations.conforming import ADAPTERS_PAGE
 from tests.integrations.langchain.samples import UnknownStore, WordEmbeddings
 
 
@@ -29,13 +29,13 @@ class Shelf(UnknownStore):
 
 
 def example():
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = ADAPTERS_PAGE.read_text(encoding="utf-8")
     return text.split("<!-- example -->")[1].split("```python\n")[1].split("```")[0]
 
 
 def test_the_example_passes_the_checks_with_its_vectors_from_one_call():
     names = {"Shelf": Shelf, "embeddings_of": lambda embedder: WordEmbeddings(embedder=embedder)}
-    exec(compile(example(), "docs/stores.md", "exec"), names)
+    exec(compile(example(), "docs/how-to/own-store.md", "exec"), names)
     report = names["report"]
     assert list(report) == list(STORE_CHECKS)
     assert report["PAP"] == report["PAP+"] == "exact"

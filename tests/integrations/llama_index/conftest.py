@@ -136,20 +136,9 @@ def make_index(embed_model=None, vector_store=None, nodes=None):
     )
 
 
-class PausingJudge(TableJudge):
-    """A judge that knows the truth."""
-
-    pause = staticmethod(no_pause)
-
-    def _look_up(self, perspectives, passages):
-        self.pause()
-        return super()._look_up(perspectives, passages)
-
-
 def table_judge(pause=no_pause, **kwargs):
-    judge = PausingJudge(TRUTH, **kwargs)
-    judge.pause = pause
-    return judge
+    """A judge that knows the truth."""
+    return TableJudge(TRUTH, before=lambda *_: pause(), **kwargs)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The LlamaIndex example of docs/stores.md, run as it stands there."""
+"""The LlamaIndex example of docs/how-to/own-store.md, run as it stands there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from llama_index.core.vector_stores import SimpleVectorStore
 
 from llama_index.retrievers.perspective_rag import PerspectiveRetriever
 from perspective_rag.testing import SAMPLE, STORE_CHECKS, HashEmbedder
-from tests.integrations.conforming import DOCUMENT
+from tests.integrations.conforming import ADAPTERS_PAGE
 
 
 class Shelf(SimpleVectorStore):
@@ -27,13 +27,13 @@ class Forgetful(Shelf):
 
 
 def example():
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = ADAPTERS_PAGE.read_text(encoding="utf-8")
     return text.split("<!-- example: llama-index -->")[1].split("```python\n")[1].split("```")[0]
 
 
 def run(store):
     names = {"Shelf": store}
-    exec(compile(example(), "docs/stores.md", "exec"), names)
+    exec(compile(example(), "docs/how-to/own-store.md", "exec"), names)
     return names
 
 
@@ -45,9 +45,7 @@ def test_the_example_passes_the_checks_with_its_vectors_from_one_call():
     assert report["PAP"] == report["PAP+"] == "exact"
     assert (report["filter"], report["vectors"]) == ("all searches", "one call")
     index = names["fill"](SAMPLE, HashEmbedder())._source
-    retriever = PerspectiveRetriever(
-        index, adapter=names["adapter"], judge=None, relevance_weight=0.5
-    )
+    retriever = PerspectiveRetriever(index, adapter=names["adapter"], judge=None, mmr_lambda=0.5)
     trace = retriever.report("What is the harbour for?").trace
     assert (trace.calls["vectors"], trace.degradations) == (1, ())
 

@@ -22,10 +22,12 @@ from llama_index.core.schema import Document, Node, NodeWithScore, QueryBundle, 
 from llama_index.core.workflow import Event, StartEvent, StopEvent, Workflow, step
 
 from llama_index.retrievers.perspective_rag import (
-    METADATA_KEY,
     PerspectivePostprocessor,
     PerspectiveRetriever,
+    report_in,
 )
+
+REPORT = "perspective_rag_report"
 
 
 def ids(nodes):
@@ -45,8 +47,8 @@ async def test_a_query_engine_answers_from_both_sides_and_shows_the_model_no_rep
     for response in (engine.query(zoo.question), await engine.aquery(zoo.question)):
         assert "e" in ids(response.source_nodes)
         assert zoo.texts["e"] in str(response)
-        assert METADATA_KEY not in str(response)
-        assert "supports" in response.source_nodes[0].node.metadata[METADATA_KEY]
+        assert REPORT not in str(response)
+        assert "supports" in report_in(response.source_nodes[0].node.metadata)
 
 
 async def test_a_query_engine_with_the_postprocessor(zoo, synthesizer):
@@ -93,7 +95,7 @@ async def test_a_chat_engine_shows_the_model_both_sides(zoo, engine, as_postproc
         assert len(response.source_nodes) == 3
         assert "e" in ids(response.source_nodes)
         assert zoo.texts["e"] in text
-        assert METADATA_KEY not in text
+        assert REPORT not in text
 
 
 async def test_a_chat_engine_that_asks_a_query_engine(zoo, synthesizer):
@@ -211,12 +213,12 @@ def test_a_fusion_knows_nodes_of_every_kind_again(zoo, kind, mode):
         (original,) = [each for each in nodes if each.node_id == item.node.node_id]
         assert type(item.node) is kind
         assert item.node.hash == original.hash
-        report = item.node.metadata[METADATA_KEY]
-        assert METADATA_KEY in item.node.metadata
-        assert dict(item.node.metadata)[METADATA_KEY] == report
-        assert item.node.to_dict()["metadata"][METADATA_KEY] == report
-        assert copy.deepcopy(item.node).metadata[METADATA_KEY] == report
-        assert json.loads(item.node.to_json())["metadata"][METADATA_KEY]["found_by"]
+        report = report_in(item.node.metadata)
+        assert REPORT in item.node.metadata
+        assert report_in(dict(item.node.metadata)) == report
+        assert report_in(item.node.to_dict()["metadata"]) == report
+        assert report_in(copy.deepcopy(item.node).metadata) == report
+        assert report_in(json.loads(item.node.to_json())["metadata"])["found_by"]
 
 
 def test_a_fusion_of_several_questions_knows_its_nodes_again(zoo):
@@ -236,30 +238,33 @@ def test_a_fusion_of_several_questions_knows_its_nodes_again(zoo):
 
 def test_sorting_by_score_keeps_the_order_in_which_sides_were_covered(zoo):
     for k in range(1, 7):
-        nodes = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=k).retrieve(zoo.question)
+        retriever = PerspectiveRetriever(
+            zoo.index(), judge=zoo.judge(), k=k, score_kind="selection"
+        )
+        nodes = retriever.retrieve(zoo.question)
         assert ids(sorted(nodes, key=lambda item: item.score, reverse=True)) == ids(nodes)
 
 
 def test_what_another_of_ours_returned_can_be_chosen_from(zoo):
     given = PerspectiveRetriever(zoo.index(), judge=None, k=4).retrieve(zoo.question)
-    inner = given[0].node.metadata[METADATA_KEY]
+    inner = report_in(given[0].node.metadata)
     again = PerspectivePostprocessor(judge=zoo.judge()).postprocess_nodes(
         given, query_str=zoo.question
     )
-    assert all(item.node.metadata[METADATA_KEY]["support"] for item in again)
+    assert all(report_in(item.node.metadata)["support"] for item in again)
     for item in again:
-        assert item.node.excluded_llm_metadata_keys.count(METADATA_KEY) == 1
+        assert item.node.excluded_llm_metadata_keys.count(REPORT) == 1
         item.node.excluded_llm_metadata_keys.clear()
-    assert given[0].node.metadata[METADATA_KEY] is inner
+    assert report_in(given[0].node.metadata) == inner
     assert inner["support"] == {}
-    assert all(METADATA_KEY in item.node.excluded_llm_metadata_keys for item in given)
+    assert all(REPORT in item.node.excluded_llm_metadata_keys for item in given)
 
 
 def test_one_perspective_retriever_over_another(zoo):
     inner = PerspectiveRetriever(zoo.index(), judge=None, k=4)
     nodes = PerspectiveRetriever(inner, judge=zoo.judge(), k=3).retrieve(QueryBundle(zoo.question))
     assert len(nodes) == 3
-    assert nodes[0].node.metadata[METADATA_KEY]["support"]
+    assert report_in(nodes[0].node.metadata)["support"]
 
 
 def test_the_spans_of_the_searches_are_children_of_our_span(zoo):

@@ -27,20 +27,26 @@ from pydantic import PrivateAttr
 
 from llama_index.retrievers import perspective_rag as package
 from llama_index.retrievers.perspective_rag import (
-    METADATA_KEY,
     LlamaIndexLLM,
     PerspectivePostprocessor,
     PerspectiveRetriever,
+    report_in,
 )
-from perspective_rag import CachedLLM, PipelineOptions, run
+from perspective_rag import CachedLLM, NoExpansion, PipelineOptions
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
-    CoverageError,
     LLMReplyError,
     PerspectiveRAGError,
     RetrievalError,
 )
+from perspective_rag.expand.expand import expand
+from perspective_rag.extract.extract import extract
+from perspective_rag.guard.require import CoverageError
+from perspective_rag.judge.best_first import judge
+from perspective_rag.merge.merge import merge
+from perspective_rag.search.search import search
+from perspective_rag.select.choose import select
 from perspective_rag.types import Extraction, Perspective, Query
 
 
@@ -57,9 +63,9 @@ def told(nodes):
 
 
 def test_r1_every_stage_leaves_its_score(zoo):
-    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3, relevance_weight=0.7)
+    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3, mmr_lambda=0.7)
     for item in retriever.retrieve(zoo.question):
-        scores = item.node.metadata[METADATA_KEY]["scores"]
+        scores = report_in(item.node.metadata)["scores"]
         assert {"fused", "relevance", "selected"} <= set(scores)
         assert isinstance(item.score, float)
 
@@ -77,24 +83,24 @@ def test_r2_scores_that_grow_with_distance_do_not_turn_the_order_round(zoo):
     far = PerspectiveRetriever(Distances(nodes), judge=None, perspectives=[])
     assert ids(near.retrieve(zoo.question)) == ids(far.retrieve(zoo.question))
     assert (
-        "search:question"
-        not in near.retrieve(zoo.question)[0].node.metadata[METADATA_KEY]["scores"]
+        "search:question" not in report_in(near.retrieve(zoo.question)[0].node.metadata)["scores"]
     )
 
 
 def test_r3_the_final_score_is_where_tracing_looks_for_it(zoo, events):
-    nodes = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3).retrieve(zoo.question)
+    retriever = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3, score_kind="selection")
+    nodes = retriever.retrieve(zoo.question)
     end = [event for event in events.seen if event.class_name() == "RetrievalEndEvent"][-1]
     assert [item.get_score(raise_error=True) for item in end.nodes] == [n.score for n in nodes]
     assert [item.score for item in nodes] == [
-        item.node.metadata[METADATA_KEY]["scores"]["selected"] for item in nodes
+        report_in(item.node.metadata)["scores"]["selected"] for item in nodes
     ]
 
 
 # R4, R5: names and directions
 
 
-@pytest.mark.parametrize("name", ["relevance_weight", "mmr_threshold", "lambda_mult"])
+@pytest.mark.parametrize("name", ["mmr_lambda", "mmr_threshold", "lambda_mult"])
 def test_r4_one_is_plain_top_k_and_zero_avoids_the_copy(zoo, name):
     nodes = [*zoo.nodes(), TextNode(id_="copy", text=zoo.texts["c"])]
     index = zoo.index(nodes=nodes)
@@ -126,8 +132,8 @@ def test_r5_at_a_call_too(zoo):
         retriever.report(zoo.question, fetchk=3)
     with pytest.raises(ConfigError, match="given twice"):
         retriever.report(zoo.question, k=3, similarity_top_k=4)
-    with pytest.raises(ConfigError, match="relevance_weight"):
-        retriever.report(zoo.question, relevance_weight=1.5)
+    with pytest.raises(ConfigError, match="mmr_lambda"):
+        retriever.report(zoo.question, mmr_lambda=1.5)
 
 
 # R8: filters
@@ -140,7 +146,7 @@ ONE_OF = MetadataFilters(
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"projection": "pap"}, {"relevance_weight": 0.5}, {"coverage": "off"}]
+    "options", [{}, {"projection": "pap"}, {"mmr_lambda": 0.5}, {"coverage": "off"}]
 )
 async def test_r8_filters_reach_the_store_with_every_search(zoo, options):
     store = zoo.RecordingVectorStore()
@@ -193,7 +199,7 @@ def test_r8_filters_that_could_not_reach_a_store_are_refused(zoo):
 def test_r9_a_text_is_embedded_once_and_the_stores_vectors_are_used(zoo, projection):
     model = zoo.HashEmbedding()
     retriever = PerspectiveRetriever(
-        zoo.index(embed_model=model), judge=zoo.judge(), relevance_weight=0.5, projection=projection
+        zoo.index(embed_model=model), judge=zoo.judge(), mmr_lambda=0.5, projection=projection
     )
     model.texts.clear()
     report = retriever.report(zoo.question)
@@ -204,7 +210,7 @@ def test_r9_a_text_is_embedded_once_and_the_stores_vectors_are_used(zoo, project
 def test_r9_candidates_without_vectors_are_embedded_in_one_batch(zoo):
     model = zoo.HashEmbedding()
     source = zoo.WordRetriever(zoo.nodes())
-    retriever = PerspectiveRetriever(source, judge=None, embed_model=model, relevance_weight=0.5)
+    retriever = PerspectiveRetriever(source, judge=None, embed_model=model, mmr_lambda=0.5)
     report = retriever.report(zoo.question)
     assert len(model.texts) == len(set(model.texts)) == report.trace.counts["embedded_texts"]
     assert set(zoo.texts.values()) <= set(model.texts)
@@ -217,7 +223,7 @@ def test_r9_vectors_that_come_with_the_nodes_are_used(zoo):
         node.embedding = model.get_text_embedding(node.text)
     model.texts.clear()
     retriever = PerspectiveRetriever(
-        zoo.WordRetriever(nodes), judge=None, embed_model=model, relevance_weight=0.5
+        zoo.WordRetriever(nodes), judge=None, embed_model=model, mmr_lambda=0.5
     )
     retriever.retrieve(zoo.question)
     assert model.texts
@@ -303,7 +309,7 @@ async def test_r11_a_retriever_that_awaits_is_awaited(zoo):
 CASES = [
     {},
     {"k": 2},
-    {"relevance_weight": 0.3},
+    {"mmr_lambda": 0.3},
     {"projection": "pap"},
     {"projection": "pap+"},
     {"fusion": "round-robin"},
@@ -452,7 +458,7 @@ def test_r6_the_order_is_carbonell_and_goldsteins(zoo):
     """Brute force: argmax of w * sim(d, q) - (1 - w) * max sim(d, picked), over the same vectors."""
     model, weight = zoo.HashEmbedding(), 0.4
     retriever = PerspectiveRetriever(
-        zoo.index(embed_model=model), judge=None, perspectives=[], k=6, relevance_weight=weight
+        zoo.index(embed_model=model), judge=None, perspectives=[], k=6, mmr_lambda=weight
     )
     found = [item.node.node_id for item in retriever.retrieve(zoo.question)]
     rows = {name: np.array(model.get_text_embedding(text)) for name, text in zoo.texts.items()}
@@ -486,7 +492,7 @@ async def test_r7_any_retriever_will_do_and_its_candidates_are_embedded_in_one_c
         judge=None,
         embed_model=Counting(),
         takes_vector=False,
-        relevance_weight=0.5,
+        mmr_lambda=0.5,
         perspectives=[],
     )
     report = await retriever.areport(zoo.question)
@@ -498,7 +504,7 @@ async def test_r7_any_retriever_will_do_and_its_candidates_are_embedded_in_one_c
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"relevance_weight": 0.5}, "embedder="),
+        ({"mmr_lambda": 0.5}, "embedder="),
         ({"projection": "pap"}, "projection='none'"),
         ({"coverage": "require"}, "judge="),
         ({"takes_vector": True}, "embed_model="),
@@ -540,15 +546,16 @@ async def test_r15_a_report_belongs_to_its_request(zoo):
 def test_r16_each_stage_can_be_run_alone(zoo):
     pipeline = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), k=3).pipeline
     request = pipeline.request(zoo.question)
-    extraction = run(pipeline.extract(request))
+    extraction = pipeline.run_step(extract(request, pipeline.extractor), request)
     assert [p.id for p in extraction.perspectives] == ["support", "oppose"]
-    queries = run(pipeline.expand(request, extraction))
+    queries = pipeline.run_step(expand(request, pipeline.expander, extraction), request)
     assert queries[0].text == zoo.question
-    candidates = run(pipeline.search(request, extraction, queries))
+    rankings = pipeline.run_step(search(request, extraction, queries), request)
+    candidates = pipeline.run_step(merge(request, rankings), request)
     assert {c.passage.id for c in candidates} == set(zoo.texts)
-    judged = run(pipeline.judged(request, extraction, candidates))
+    judged = pipeline.run_step(judge(request, extraction, candidates), request)
     assert any(c.support for c in judged)
-    assert len(pipeline.select(request, extraction, judged)) == 3
+    assert len(select(request, extraction, judged)) == 3
 
 
 # R17-R19: models that fail
@@ -668,7 +675,7 @@ def test_r24_a_call_has_its_own_options_and_leaves_none_behind(zoo):
     store = zoo.RecordingVectorStore()
     retriever = PerspectiveRetriever(zoo.index(vector_store=store), judge=None, k=3, fetch_k=6)
     report = retriever.report(
-        zoo.question, k=2, fetch_k=4, relevance_weight=0.2, perspectives=["cages"], filters=ODD
+        zoo.question, k=2, fetch_k=4, mmr_lambda=0.2, perspectives=["cages"], filters=ODD
     )
     assert len(report.passages) == 2
     assert {query.similarity_top_k for query in store._queries} == {4}
@@ -713,11 +720,12 @@ async def test_r27_a_question_that_needs_no_sides_is_left_alone(zoo):
 
 
 def test_r27_sides_are_searched_only_where_the_first_search_misses_them(zoo):
-    both = PerspectiveRetriever(zoo.index(), judge=zoo.judge(), max_queries=1)
+    given = {"judge": zoo.judge(), "expander": NoExpansion()}
+    both = PerspectiveRetriever(zoo.index(), **given)
     assert both.report(zoo.question).coverage.complete
     assert both.report(zoo.question).trace.calls["search"] == 1
     one_side = zoo.index(nodes=[node for node in zoo.nodes() if node.node_id != "e"])
-    report = PerspectiveRetriever(one_side, judge=zoo.judge(), max_queries=1).report(zoo.question)
+    report = PerspectiveRetriever(one_side, **given).report(zoo.question)
     assert report.trace.calls["search"] > 1
 
 
@@ -740,8 +748,8 @@ def test_r26_a_cached_model_is_asked_once_and_answers_alike(zoo, tmp_path):
 # R30-R32: numbers, configuration, types
 
 
-@pytest.mark.parametrize("relevance_weight", [0.5, 1.0])
-def test_r30_a_text_without_a_direction_is_not_near_anything(zoo, relevance_weight):
+@pytest.mark.parametrize("mmr_lambda", [0.5, 1.0])
+def test_r30_a_text_without_a_direction_is_not_near_anything(zoo, mmr_lambda):
     nodes = [*zoo.nodes(), TextNode(id_="zero", text="...")]
     report = PerspectiveRetriever(
         zoo.WordRetriever(nodes),
@@ -749,7 +757,7 @@ def test_r30_a_text_without_a_direction_is_not_near_anything(zoo, relevance_weig
         embed_model=zoo.HashEmbedding(),
         takes_vector=False,
         perspectives=[],
-        relevance_weight=relevance_weight,
+        mmr_lambda=mmr_lambda,
         k=50,
     ).report(zoo.question)
     zero = next(c for c in report.candidates if c.passage.id == "zero")

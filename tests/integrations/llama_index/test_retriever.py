@@ -11,13 +11,16 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from llama_index.retrievers.perspective_rag import (
-    METADATA_KEY,
     PerspectivePostprocessor,
     PerspectiveRetriever,
+    report_in,
 )
-from perspective_rag.errors import CapabilityError, ConfigError, CoverageError
+from perspective_rag import CoverageError
+from perspective_rag.errors import CapabilityError, ConfigError
 from perspective_rag.options import PipelineOptions
 from perspective_rag.types import Perspective
+
+REPORT = "perspective_rag_report"
 
 
 @pytest.fixture
@@ -63,8 +66,7 @@ async def test_a_text_and_a_bundle_give_scored_nodes(retriever, query):
     for nodes in (retriever.retrieve(query), await retriever.aretrieve(query)):
         assert all(isinstance(item, NodeWithScore) for item in nodes)
         assert ids(nodes) == ids(retriever.retrieve("Should zoos be closed?"))
-        scores = [item.get_score(raise_error=True) for item in nodes]
-        assert scores == sorted(scores, reverse=True)
+        assert all(-1.0 <= item.get_score(raise_error=True) <= 1.0 for item in nodes)
 
 
 @pytest.mark.parametrize("question", ["", "   "])
@@ -94,7 +96,7 @@ def test_every_side_is_there_where_the_plain_retriever_shows_one(zoo, retriever)
     nodes = retriever.retrieve(zoo.question)
     assert "e" in ids(nodes)
     e = next(item for item in nodes if item.node.node_id == "e")
-    assert e.node.metadata[METADATA_KEY]["supports"] == ["oppose"]
+    assert report_in(e.node.metadata)["supports"] == ["oppose"]
     report = retriever.report(zoo.question)
     assert report.coverage.complete
     assert [p.id for p in report.perspectives] == ["support", "oppose"]
@@ -132,13 +134,14 @@ def test_metadata_says_how_a_node_was_found_and_models_are_not_shown_it(zoo):
     index = zoo.index()
     before = {node.node_id: node for node in index.docstore.docs.values()}
     for item in PerspectiveRetriever(index, judge=zoo.judge(), k=3).retrieve(zoo.question):
-        report = item.node.metadata[METADATA_KEY]
-        assert set(report) == {"scores", "support", "supports", "perspectives", "found_by"}
+        report = report_in(item.node.metadata)
+        known = "scores support supports perspectives verdicts contradicts found_by reported"
+        assert set(report) == set(known.split())
         assert all(isinstance(value, float) for value in report["scores"].values())
         original = before[item.node.node_id]
         for mode in (MetadataMode.LLM, MetadataMode.EMBED, MetadataMode.NONE):
             assert item.node.get_content(mode) == original.get_content(mode)
-        assert METADATA_KEY in item.node.get_content(MetadataMode.ALL)
+        assert REPORT in item.node.get_content(MetadataMode.ALL)
         assert item.node.hash == original.hash
         assert item.node.relationships == original.relationships
 
@@ -190,8 +193,7 @@ def test_no_judge_judges_nothing(zoo):
     retriever = PerspectiveRetriever(zoo.index(), judge=None, k=3)
     assert retriever.report(zoo.question).coverage is None
     assert all(
-        item.node.metadata[METADATA_KEY]["supports"] == []
-        for item in retriever.retrieve(zoo.question)
+        report_in(item.node.metadata)["supports"] == [] for item in retriever.retrieve(zoo.question)
     )
 
 
@@ -295,9 +297,9 @@ def test_image_and_custom_texts_go_with_the_searches(zoo):
 def test_options_come_back_as_given(zoo):
     retriever = PerspectiveRetriever(zoo.index(), judge=None, k=7, mmr_threshold=0.5)
     again = PipelineOptions.from_dict(retriever.options.to_dict())
-    assert (again.k, again.relevance_weight) == (7, 0.5)
+    assert (again.k, again.mmr_lambda) == (7, 0.5)
     other = PerspectiveRetriever(zoo.index(), judge=None, options=again, k=2)
-    assert (other.options.k, other.options.relevance_weight) == (2, 0.5)
+    assert (other.options.k, other.options.mmr_lambda) == (2, 0.5)
 
 
 @pytest.mark.parametrize("given", ["one side", ["yes", ""], [Perspective("p2", "yes"), "no"]])

@@ -17,7 +17,7 @@ from llama_index.retrievers.perspective_rag import (
     PerspectiveRetriever,
     StoreAdapter,
 )
-from perspective_rag.fusion import reciprocal_rank_fusion
+from perspective_rag.merge.fusion import reciprocal_rank_fusion
 from perspective_rag.testing import HashEmbedder
 
 QUESTION = "Should zoos be closed?"
@@ -153,7 +153,7 @@ def test_pap_ranks_as_brute_force_does(zoo, index, texts, way):
 
 
 async def test_the_whole_way_over_a_real_store(zoo, index):
-    retriever = PerspectiveRetriever(index, judge=zoo.judge(), k=4, relevance_weight=0.6)
+    retriever = PerspectiveRetriever(index, judge=zoo.judge(), k=4, mmr_lambda=0.6)
     one, other = retriever.retrieve(QUESTION), await retriever.aretrieve(QUESTION)
     assert [n.node.node_id for n in one] == [n.node.node_id for n in other]
     assert len(one) == 4
@@ -209,9 +209,9 @@ def test_a_retriever_takes_an_adapter_of_ones_own(zoo):
 
     model = zoo.HashEmbedding()
     index = zoo.index(embed_model=model, vector_store=Cupboard())
-    plain = PerspectiveRetriever(index, judge=None, relevance_weight=0.5, adapter=StoreAdapter())
+    plain = PerspectiveRetriever(index, judge=None, mmr_lambda=0.5, adapter=StoreAdapter())
     adapted = PerspectiveRetriever(
-        index, judge=None, relevance_weight=0.5, adapter=StoreAdapter(vectors=vectors)
+        index, judge=None, mmr_lambda=0.5, adapter=StoreAdapter(vectors=vectors)
     )
     model.texts.clear()
     found = adapted.report(QUESTION)
@@ -231,7 +231,7 @@ def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(zoo
         model = zoo.HashEmbedding()
         index = zoo.index(embed_model=model, vector_store=store)
         model.texts.clear()
-        retriever = PerspectiveRetriever(index, judge=None, relevance_weight=0.5, strict=True)
+        retriever = PerspectiveRetriever(index, judge=None, mmr_lambda=0.5, strict=True)
         found.append([item.node.node_id for item in retriever.retrieve(QUESTION)])
         assert (set(zoo.texts.values()) <= set(model.texts)) == (store is cells)
     assert found[0] == found[1]

@@ -9,7 +9,11 @@ from langchain_core.vectorstores import VectorStore
 
 from langchain_perspective_rag.adapters.base import StoreAdapter
 from langchain_perspective_rag.adapters.clients import ChromaAdapter, MilvusAdapter, QdrantAdapter
-from langchain_perspective_rag.adapters.in_process import FaissAdapter, InMemoryAdapter
+from langchain_perspective_rag.adapters.in_process import (
+    FaissAdapter,
+    InMemoryAdapter,
+    SQLiteVecAdapter,
+)
 from langchain_perspective_rag.adapters.lancedb import CommunityLanceAdapter, LanceAdapter
 from langchain_perspective_rag.adapters.postgres import PGVectorAdapter, PGVectorStoreAdapter
 from langchain_perspective_rag.adapters.search_engines import (
@@ -23,6 +27,7 @@ ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
     {
         "langchain_core.InMemoryVectorStore": InMemoryAdapter(),
         "langchain_community.FAISS": FaissAdapter(),
+        "langchain_community.SQLiteVec": SQLiteVecAdapter(),
         "langchain_chroma.Chroma": ChromaAdapter(),
         "langchain_community.Chroma": ChromaAdapter(),
         "langchain_qdrant.QdrantVectorStore": QdrantAdapter(),

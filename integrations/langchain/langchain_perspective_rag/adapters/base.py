@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from perspective_rag import Passage
-from perspective_rag.types import Matrix
+from perspective_rag import CapabilityError, Passage
+from perspective_rag.extend import Matrix
 
 Rows = Sequence[Any]
-FILTER_KEYWORDS = ("filter", "expr", "filters", "efficient_filter", "pre_filter")
+FILTER_KEYWORDS = ("filter", "expr", "filters", "efficient_filter", "pre_filter", "where")
 
 
 class StoreAdapter:
@@ -28,6 +28,10 @@ class StoreAdapter:
 
     id_key: ClassVar[str | None] = None
     """The metadata key of the ids of a store that gives its documents none."""
+    filter_name: ClassVar[str | None] = None
+    """The store's name for a filter, where its methods take it and do not show it."""
+    given_filter_name: str | None = None
+    """The name that the application gives."""
     at_hand: ClassVar[bool] = False
     """Whether the vectors lie in this process and cost a look-up instead of a request."""
 
@@ -40,17 +44,15 @@ class StoreAdapter:
         self, store: Any, vector: list[float], *, k: int, filter: Any = None, **more: Any
     ) -> list[Document]:
         """The k nearest documents, best first; ``filter`` is None or what the caller gave."""
-        if filter is not None:
-            more[self.filter_keyword(store)] = filter
-        return list(store.similarity_search_by_vector(vector, k=k, **more))
+        wanted = self._with_filter(store, filter, more)
+        return list(store.similarity_search_by_vector(vector, k=k, **wanted))
 
     async def aby_vector(
         self, store: Any, vector: list[float], *, k: int, filter: Any = None, **more: Any
     ) -> list[Document]:
         """The same; used only where ``awaits`` says so, else ``by_vector`` in a thread."""
-        if filter is not None:
-            more[self.filter_keyword(store)] = filter
-        return list(await store.asimilarity_search_by_vector(vector, k=k, **more))
+        wanted = self._with_filter(store, filter, more)
+        return list(await store.asimilarity_search_by_vector(vector, k=k, **wanted))
 
     def awaits(self, store: VectorStore) -> bool:
         """Whether the store's async search leaves the event loop free, in any loop."""
@@ -62,14 +64,32 @@ class StoreAdapter:
         """Whether the store computes in Python, so that searches side by side gain nothing."""
         return False
 
+    def thread_bound(self, store: Any) -> bool:
+        """Whether the store works only in the thread that made it."""
+        return False
+
+    def takes_filter(self, store: VectorStore) -> bool:
+        """Whether ``by_vector`` hands a filter on under a name that is known."""
+        known = self.given_filter_name or self.filter_keyword(store)
+        return self._searches() or known is not None
+
     def filter_keyword(
         self, store: VectorStore, method: str = "similarity_search_by_vector"
-    ) -> str:
-        """The store's own name for a filter, as its method's signature shows it."""
+    ) -> str | None:
+        """The store's own name for a filter: as its method's signature shows it, or
+        ``filter_name``. None where neither does: a method that takes any name may drop what it does
+        not know.
+        """
+        named, _ = self.parameters(store, method)
+        return next((name for name in FILTER_KEYWORDS if name in named), self.filter_name)
+
+    def parameters(
+        self, store: VectorStore, method: str = "similarity_search_by_vector"
+    ) -> tuple[frozenset[str], bool]:
+        """The names that a method of the store shows, and whether it takes any others."""
         if not overrides(store, method) and overrides(store, f"a{method}"):
             method = f"a{method}"
-        names = inspect.signature(getattr(store, method)).parameters
-        return next((name for name in FILTER_KEYWORDS if name in names), "filter")
+        return named_parameters(getattr(store, method))
 
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """The vector of each passage, in order, from one request; None where there is none."""
@@ -93,6 +113,14 @@ class StoreAdapter:
                 result[index] = row
         return result
 
+    def _with_filter(self, store: Any, filter: Any, more: dict[str, Any]) -> dict[str, Any]:
+        if filter is None:
+            return more
+        name = self.given_filter_name or self.filter_keyword(store)
+        if name is None:
+            raise no_filter(store)
+        return {**more, name: filter}
+
     def _searches(self) -> bool:
         return type(self).by_vector is not StoreAdapter.by_vector
 
@@ -100,6 +128,21 @@ class StoreAdapter:
 def overrides(store: VectorStore, method: str) -> bool:
     """Whether a store has a method of its own, and not only LangChain's."""
     return getattr(type(store), method) is not getattr(VectorStore, method)
+
+
+def named_parameters(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    """The parameters that a function names, and whether it takes any others by keyword."""
+    parameters = inspect.signature(function).parameters.values()
+    anything = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    return frozenset(each.name for each in parameters), anything
+
+
+def no_filter(source: Any) -> CapabilityError:
+    """The error for a filter that may not arrive: filters keep tenants apart."""
+    return CapabilityError(
+        f"{type(source).__name__} shows no parameter for a filter and could drop it in silence: "
+        'pass filter_keyword="the name its search has for a filter", or filter in a store that can'
+    )
 
 
 def names_of(passages: Sequence[Passage]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Stores that lie in this process: InMemoryVectorStore and FAISS."""
+"""Stores that lie in this process: InMemoryVectorStore, FAISS and SQLiteVec."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class InMemoryAdapter(StoreAdapter):
     """langchain-core's InMemoryVectorStore; a filter is a predicate on documents."""
 
     at_hand = True
+    filter_name = "filter"
 
     def in_turn(self, store: Any) -> bool:
         """Always: most of a search makes an array of lists of numbers."""
@@ -28,6 +29,14 @@ class InMemoryAdapter(StoreAdapter):
         """From the store's own dictionary."""
         entries = [store.store.get(passage.id) for passage in passages]
         return [entry["vector"] if entry else None for entry in entries]
+
+
+class SQLiteVecAdapter(StoreAdapter):
+    """langchain-community's SQLiteVec, whose connection belongs to the thread that opened it."""
+
+    def thread_bound(self, store: Any) -> bool:
+        """Always: a connection does not say whether it was opened for other threads too."""
+        return True
 
 
 class FaissAdapter(StoreAdapter):

@@ -47,6 +47,8 @@ class OpenSearchAdapter(StoreAdapter):
     The engines faiss and lucene filter before they search, nmslib only what it found.
     """
 
+    filter_name = "filter"
+
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
         """One multi-get by id, from the field that the store uses unless told otherwise."""
         field = "vector_field"

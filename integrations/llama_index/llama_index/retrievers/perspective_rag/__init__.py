@@ -6,17 +6,20 @@
 
 from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
 from llama_index.retrievers.perspective_rag.base import PerspectiveRetriever
+from llama_index.retrievers.perspective_rag.embeddings import PackagedEmbeddings
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder, LlamaIndexLLM
-from llama_index.retrievers.perspective_rag.nodes import METADATA_KEY
+from llama_index.retrievers.perspective_rag.nodes import report_in
 from llama_index.retrievers.perspective_rag.postprocessor import PerspectivePostprocessor
-from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
+from llama_index.retrievers.perspective_rag.store import LlamaIndexStore, as_store
 
 __all__ = [
-    "METADATA_KEY",
     "LlamaIndexEmbedder",
     "LlamaIndexLLM",
     "LlamaIndexStore",
+    "PackagedEmbeddings",
     "PerspectivePostprocessor",
     "PerspectiveRetriever",
     "StoreAdapter",
+    "as_store",
+    "report_in",
 ]

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.types import Matrix, Passage
+from perspective_rag import Passage
+from perspective_rag.extend import Matrix
 
 
 def _yes(store: Any) -> bool:
@@ -32,6 +33,7 @@ class StoreAdapter:
     a look-up instead of a request. ``awaits``: whether its async search can be used in any event
     loop; ``blocks``: whether that one computes where it is awaited, and blocks the loop.
     ``in_turn``: whether it computes in Python, so that searches side by side gain nothing.
+    ``thread_bound``: whether it works only in the thread that made it.
     ``is_new``: whether nothing was ever stored, for a store that then raises instead of finding
     nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
     """
@@ -41,6 +43,7 @@ class StoreAdapter:
     awaits: Callable[[Any], bool] = _yes
     blocks: Callable[[Any], bool] = _no
     in_turn: Callable[[Any], bool] = _no
+    thread_bound: Callable[[Any], bool] = _no
     is_new: Callable[[Any], bool] = _no
 
     def matrix(self, vector_store: Any, passages: Sequence[Passage]) -> Matrix:

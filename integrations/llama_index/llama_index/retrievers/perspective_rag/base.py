@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
@@ -13,32 +13,47 @@ from llama_index.core.constants import DEFAULT_SIMILARITY_TOP_K
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.tools import AsyncBaseTool
 from llama_index.core.vector_stores import MetadataFilters
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
+from llama_index.retrievers.perspective_rag.events import seen, tell
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, passage_dedup_key
 from llama_index.retrievers.perspective_rag.parts import (
     JudgeChoice,
+    RequestArguments,
     bundle_of,
-    check_judge,
+    check_parts,
+    checked_perspectives,
     extractor_of,
     judge_of,
     options_of,
 )
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
-from perspective_rag.errors import CapabilityError
-from perspective_rag.extract.rules import as_perspectives
-from perspective_rag.gate import Gate
-from perspective_rag.options import PipelineOptions
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Expander, Extractor
-from perspective_rag.types import Perspective, RetrievalResult
+from llama_index.retrievers.perspective_rag.tool import search_tool
+from perspective_rag import (
+    CapabilityError,
+    Limiter,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    RetrievalResult,
+)
+from perspective_rag.extend import (
+    LLM,
+    Expander,
+    Extractor,
+    Options,
+    ScoreKind,
+    Telemetry,
+    check_score_kind,
+)
 
 _PARAMETERS = (
-    *"adapter dedup_key embed_model expander extractor filters gate judge llm".split(),
-    *"perspectives skip_if takes_vector".split(),
+    *"adapter dedup_key embed_model expander extractor filters limiter judge llm telemetry".split(),
+    *"perspectives score_kind skip_if takes_vector".split(),
 )
 
 
@@ -58,17 +73,21 @@ class PerspectiveRetriever(BaseRetriever):
     searched as it is, without perspectives and judge.
     ``dedup_key``: a metadata key, or a function of a node; nodes for which it gives the same are
     one. By default a node is known by its id.
-    ``gate`` limits the calls of all requests together; by default each retriever has its own.
+    ``limiter`` limits the calls of all requests together; by default each retriever has its own.
+    ``telemetry`` is told what each request does, ``OpenTelemetry()`` for example.
 
     ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also
-    ``similarity_top_k``), ``fetch_k``, ``relevance_weight`` (1.0 = relevance alone; also
+    ``similarity_top_k``), ``fetch_k``, ``mmr_lambda`` (1.0 = relevance alone; also
     ``mmr_threshold``), ``projection``, ``coverage`` and so on. ``with_options`` changes them for
     one request. A ``similarity_top_k`` that a given retriever was set to, other than LlamaIndex's
     default, is ``k`` where nothing else says it.
 
-    Nodes are copies. A node's score is higher-is-better, and ``node.metadata["perspective_rag"]``
-    holds "scores" of every stage, "support" (perspective id to probability), "supports" (ids),
-    "perspectives" (their texts) and "found_by" (queries), left out of what models are shown.
+    Nodes are copies, in the order of the choice. A node's score is its similarity to the question,
+    higher is better, as after LlamaIndex's own retrievers; ``score_kind="selection"`` makes it the
+    score of the choice, which keeps the order where somebody sorts by it. Metadata keys that begin
+    with "perspective_rag_" say what a node supports (see ``annotations_of``; ``report_in`` reads
+    the whole of it), and are left out of what models are shown. What failed or was left out is
+    logged, and a ``DegradationEvent`` each.
     """
 
     def __init__(
@@ -84,13 +103,24 @@ class PerspectiveRetriever(BaseRetriever):
         expander: Expander | None = None,
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
+        score_kind: ScoreKind = "similarity",
         takes_vector: bool | None = None,
         adapter: StoreAdapter | None = None,
         callback_manager: CallbackManager | None = None,
-        gate: Gate | None = None,
+        limiter: Limiter | None = None,
+        telemetry: Telemetry | None = None,
         options: PipelineOptions | None = None,
-        **changes: Any,
+        **changes: Unpack[Options],
     ) -> None:
+        check_parts(
+            judge=judge,
+            llm=llm,
+            embed_model=embed_model,
+            extractor=extractor,
+            expander=expander,
+            limiter=limiter,
+            telemetry=telemetry,
+        )
         self.options = options_of(options or _as_set(source), changes, parameters=_PARAMETERS)
         self._store = LlamaIndexStore(
             source, filters=filters, takes_vector=takes_vector, adapter=adapter
@@ -104,15 +134,23 @@ class PerspectiveRetriever(BaseRetriever):
             raise CapabilityError(
                 f"no embedding model can be found in the {type(source).__name__}: pass embed_model="
             )
-        self._judge = check_judge(judge)
+        self._judge = judge
         self._extractor = extractor_of(extractor, llm)
         self._expander = expander
-        self._perspectives = None if perspectives is None else as_perspectives(perspectives)
+        self._perspectives = checked_perspectives(perspectives)
         self._skip_if = skip_if
         self._dedup_key = passage_dedup_key(dedup_key)
-        self._gate = gate or Gate()
+        check_score_kind(score_kind)
+        self._score_kind = score_kind
+        self._limiter = limiter or Limiter()
+        self._telemetry = telemetry
         _ = self.pipeline  # what these parts can never do is said now
         super().__init__(callback_manager or self._store.plain.callback_manager)
+
+    def __repr__(self) -> str:
+        """What is searched, and the options that are not the default."""
+        source = type(self._store.plain).__name__
+        return f"{type(self).__name__}({source}, options={self.options!r})"
 
     @property
     def pipeline(self) -> PerspectivePipeline:
@@ -124,46 +162,69 @@ class PerspectiveRetriever(BaseRetriever):
         *,
         perspectives: Sequence[Perspective | str] | None = None,
         filters: MetadataFilters | None = None,
-        **changes: Any,
+        **changes: Unpack[Options],
     ) -> Self:
         """The same retriever with other perspectives and options; ``filters`` hold besides its own.
 
         Wherever LlamaIndex hands on the question alone, this is how a request gets options of its
         own: ``engine.with_retriever(retriever.with_options(k=3))``, or as one retriever of a
-        QueryFusionRetriever. It costs next to nothing: models, store and gate are shared.
+        QueryFusionRetriever. It costs next to nothing: models, store and limiter are shared.
         """
         own = copy.copy(self)
         own.options = options_of(self.options, changes, parameters=("filters", "perspectives"))
         if perspectives is not None:
-            own._perspectives = as_perspectives(perspectives)
+            own._perspectives = checked_perspectives(perspectives)
         if filters is not None:
             own._store = self._store.narrowed(filters)
         _ = own.pipeline  # what these options can never do is said now
         return own
 
-    def report(self, question: str | QueryBundle, **changes: Any) -> RetrievalResult:
+    def as_tool(self, *, name: str | None = None, description: str | None = None) -> AsyncBaseTool:
+        """A tool that takes ``query`` and, if the model likes, ``perspectives``.
+
+        Its message says which perspectives each node supports; the nodes are its raw output. An
+        empty query is answered by an error that the model can read. A request's own filter:
+        ``retriever.with_options(filters=...).as_tool()``.
+        """
+        return search_tool(self, name=name, description=description)
+
+    def report(
+        self, question: str | QueryBundle, **changes: Unpack[RequestArguments]
+    ) -> RetrievalResult:
         """The full result for a question: passages, coverage, and a trace of what was done.
 
         ``changes``, for this question, are those of ``with_options``. Each passage's ``source`` is
         its node.
         """
         own, bundle = self.with_options(**changes), bundle_of(question)
-        return own._pipeline(bundle).retrieve(bundle.query_str, perspectives=own._perspectives)
+        pipeline = own._pipeline(bundle, traced=True)
+        return pipeline.retrieve(bundle.query_str, perspectives=own._perspectives)
 
-    async def areport(self, question: str | QueryBundle, **changes: Any) -> RetrievalResult:
+    async def areport(
+        self, question: str | QueryBundle, **changes: Unpack[RequestArguments]
+    ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
         own, bundle = self.with_options(**changes), bundle_of(question)
-        pipeline = own._pipeline(bundle)
+        pipeline = own._pipeline(bundle, traced=True)
         return await pipeline.aretrieve(bundle.query_str, perspectives=own._perspectives)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return nodes_of(self.report(query_bundle))
+        pipeline = self._pipeline(query_bundle, traced=True)
+        question = query_bundle.query_str
+        return self._nodes(pipeline, pipeline.retrieve(question, perspectives=self._perspectives))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return nodes_of(await self.areport(query_bundle))
+        pipeline = self._pipeline(query_bundle, traced=True)
+        question = query_bundle.query_str
+        result = await pipeline.aretrieve(question, perspectives=self._perspectives)
+        return self._nodes(pipeline, result)
 
-    def _pipeline(self, bundle: QueryBundle) -> PerspectivePipeline:
-        model = self._embed_model
+    def _nodes(self, pipeline: PerspectivePipeline, result: RetrievalResult) -> list[NodeWithScore]:
+        given = cast(LlamaIndexStore, pipeline.store).given
+        return nodes_of(tell(result), score_kind=self._score_kind, given=given)
+
+    def _pipeline(self, bundle: QueryBundle, *, traced: bool = False) -> PerspectivePipeline:
+        model, judge = self._embed_model, judge_of(self._judge)
         if self._assumed and self.options.projection != "none":
             raise CapabilityError(
                 f"projection={self.options.projection!r} needs a retriever that reads "
@@ -172,12 +233,13 @@ class PerspectiveRetriever(BaseRetriever):
         return PerspectivePipeline(
             self._store.for_query(bundle),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
-            judge=judge_of(self._judge),
+            judge=seen(judge) if traced else judge,
             extractor=self._extractor,
             expander=self._expander,
             skip_if=self._skip_if,
             dedup_key=self._dedup_key,
-            gate=self._gate,
+            limiter=self._limiter,
+            telemetry=self._telemetry,
             options=self.options,
         )
 

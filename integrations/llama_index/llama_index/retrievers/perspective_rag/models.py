@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,16 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms import CustomLLM
 from llama_index.core.schema import QueryBundle
 
-from perspective_rag.threads import in_thread
-from perspective_rag.types import Completion, Matrix, Prompt
+from llama_index.retrievers.perspective_rag.embeddings import PackagedEmbeddings
+from perspective_rag import Completion, Prompt
+from perspective_rag.extend import (
+    Matrix,
+    in_thread,
+    no_reply,
+    scrubbing,
+    secrets_of,
+    without_secrets,
+)
 
 
 class LlamaIndexEmbedder:
@@ -22,19 +32,54 @@ class LlamaIndexEmbedder:
 
     ``bundle`` is the query it serves: the text of that query gets the embedding that the bundle
     brings along, or the mean over its custom embedding texts, as LlamaIndex's own retrievers do.
+
+    Passages go through LlamaIndex's batches. It embeds queries one at a time, so several go side by
+    side, at most ``max_concurrency``; 1 embeds them in turn. A model with a ``relevance_floor`` of
+    its own hands it on.
     """
 
-    def __init__(self, model: BaseEmbedding, *, bundle: QueryBundle | None = None) -> None:
+    def __init__(
+        self,
+        model: BaseEmbedding,
+        *,
+        bundle: QueryBundle | None = None,
+        max_concurrency: int = 4,
+    ) -> None:
         self.model = model
+        self.max_concurrency = max_concurrency
         self._bundle = bundle
 
+    @property
+    def relevance_floor(self) -> Any:
+        """The model's own; None where it has none."""
+        return getattr(self.model, "relevance_floor", None)
+
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d); LlamaIndex embeds queries one at a time."""
-        return np.array([self._query(text) for text in texts])
+        """One row for each text, shape (n, d), as the model embeds queries."""
+        if isinstance(self.model, PackagedEmbeddings) and not self._brings_vectors():
+            return self.embed_passages(texts)  # it embeds queries as texts
+        with scrubbing(self.model):
+            return np.array(self._queries(texts))
+
+    def _queries(self, texts: Sequence[str]) -> list[list[float]]:
+        workers = min(self.max_concurrency, len(texts))
+        if workers <= 1:
+            return [self._query(text) for text in texts]
+        # Each in a context of its own: LlamaIndex knows by it which span an event belongs to.
+        contexts = [contextvars.copy_context() for _ in texts]
+        with ThreadPoolExecutor(workers, thread_name_prefix="embed") as pool:
+            rows = pool.map(lambda context, text: context.run(self._query, text), contexts, texts)
+            return list(rows)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One row for each text, shape (n, d), in the model's own batches."""
-        return np.array(self.model.get_text_embedding_batch(list(texts)))
+        with scrubbing(self.model):
+            return np.array(self.model.get_text_embedding_batch(list(texts)))
+
+    def _brings_vectors(self) -> bool:
+        bundle = self._bundle
+        given = (bundle.embedding, bundle.custom_embedding_strs) if bundle is not None else ()
+        return any(each is not None for each in given)
 
     def _query(self, text: str) -> list[float]:
         bundle = self._bundle
@@ -60,14 +105,31 @@ class LlamaIndexLLM:
         self._arguments = arguments
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply to a prompt."""
-        return _completion(self.model.chat(_messages(prompt), **self._arguments))
+        """The model's reply to a prompt; raises LLMError for whatever the model raises.
+
+        Neither holds a key of the model's, should its server repeat it.
+        """
+        try:
+            reply = self.model.chat(_messages(prompt), **self._arguments)
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, self._secrets)
+            raise failure from failure.__cause__
+        return _completion(reply, self._secrets)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
         if _chats_in_the_loop(self.model):
             return await in_thread(self.complete, prompt)
-        return _completion(await self.model.achat(_messages(prompt), **self._arguments))
+        try:
+            reply = await self.model.achat(_messages(prompt), **self._arguments)
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, self._secrets)
+            raise failure from failure.__cause__
+        return _completion(reply, self._secrets)
+
+    @property
+    def _secrets(self) -> list[str]:
+        return secrets_of(self.model, self._arguments)
 
 
 def _chats_in_the_loop(model: BaseLLM) -> bool:
@@ -83,9 +145,9 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
     return messages
 
 
-def _completion(response: ChatResponse) -> Completion:
+def _completion(response: ChatResponse, secrets: Sequence[str]) -> Completion:
     return Completion(
-        text=response.message.content or "",
+        text=without_secrets(response.message.content or "", secrets),
         prompt_tokens=_tokens(response, "prompt_tokens", "input_tokens"),
         completion_tokens=_tokens(response, "completion_tokens", "output_tokens"),
     )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 
-from perspective_rag.copies import copied
-from perspective_rag.types import Candidate, Passage, RetrievalResult
-
-METADATA_KEY = "perspective_rag"
-"""Where a returned node's metadata holds its scores, its support and the queries that found it."""
-
+from perspective_rag import Passage, RetrievalResult
+from perspective_rag.extend import (
+    ANNOTATIONS,
+    ScoreKind,
+    annotations_of,
+    copy_metadata,
+    scores_of,
+    without_annotations,
+)
+from perspective_rag.extend import report_in as report_in
 
 DedupKey = str | Callable[[BaseNode], Any]
 """A metadata key, or a function: nodes for which it gives the same are one node."""
@@ -29,47 +33,40 @@ def passage_of(node: BaseNode) -> Passage:
     return Passage(node.node_id, text, node.metadata, source=node)
 
 
-def nodes_of(result: RetrievalResult) -> list[NodeWithScore]:
+def nodes_of(
+    result: RetrievalResult,
+    *,
+    score_kind: ScoreKind = "similarity",
+    given: Mapping[str, float] | None = None,
+) -> list[NodeWithScore]:
     """The passages of a result as copies of their nodes, best first.
 
-    A node's score is that of the last stage that ordered it, and at most that of the node before:
-    whoever sorts by score later keeps the order in which the perspectives were covered.
+    A node's score is, as ``score_kind`` says, its similarity to the question, as after LlamaIndex's
+    own retrievers, or the score of the choice, which keeps the order of the nodes where somebody
+    sorts by it later (see ``scores_of``). ``given`` has the source's own scores by node id.
     """
-    nodes = []
-    score = float("inf")
-    for candidate in result.candidates:
-        score = min(score, float(candidate.scores.get("selected", candidate.score)))
-        nodes.append(NodeWithScore(node=_annotated(candidate, result), score=score))
-    return nodes
+    scores, added = scores_of(result, score_kind, given=given), annotations_of(result)
+    return [
+        NodeWithScore(node=_annotated(candidate.passage.source, annotation), score=score)
+        for candidate, score, annotation in zip(result.candidates, scores, added, strict=True)
+    ]
 
 
-def _annotated(candidate: Candidate, result: RetrievalResult) -> BaseNode:
+def _annotated(node: BaseNode, added: Mapping[str, Any]) -> BaseNode:
     """A copy of a node, of its own class, that shares nothing with it that could be written to."""
-    node: BaseNode = candidate.passage.source
-    threshold = result.coverage.threshold if result.coverage else float("inf")
-    support = dict(candidate.support)
-    supports = [name for name, value in support.items() if value >= threshold]
-    texts = {perspective.id: perspective.text for perspective in result.perspectives}
-    report = {
-        "scores": dict(candidate.scores),
-        "support": support,
-        "supports": supports,
-        "perspectives": [texts[name] for name in supports],
-        "found_by": list(candidate.found_by),
-    }
     kind = _Metadata if isinstance(node, TextNode) else _KeyedMetadata
     return node.model_copy(
         update={
-            "metadata": kind({**copied(node.metadata), METADATA_KEY: report}),
+            "metadata": kind({**without_annotations(copy_metadata(node.metadata)), **added}),
             "relationships": dict(node.relationships),
-            "excluded_embed_metadata_keys": _with_key(node.excluded_embed_metadata_keys),
-            "excluded_llm_metadata_keys": _with_key(node.excluded_llm_metadata_keys),
+            "excluded_embed_metadata_keys": _with_keys(node.excluded_embed_metadata_keys),
+            "excluded_llm_metadata_keys": _with_keys(node.excluded_llm_metadata_keys),
         }
     )
 
 
-def _with_key(keys: list[str]) -> list[str]:
-    return list(keys) if METADATA_KEY in keys else [*keys, METADATA_KEY]
+def _with_keys(keys: list[str]) -> list[str]:
+    return [*keys, *(key for key in ANNOTATIONS if key not in keys)]
 
 
 class _Metadata(dict[str, Any]):
@@ -80,7 +77,7 @@ class _Metadata(dict[str, Any]):
     """
 
     def __repr__(self) -> str:
-        return repr({key: value for key, value in self.items() if key != METADATA_KEY})
+        return repr(without_annotations(self))
 
 
 class _KeyedMetadata(_Metadata):
@@ -90,4 +87,4 @@ class _KeyedMetadata(_Metadata):
     """
 
     def keys(self) -> Any:
-        return {key: None for key in self if key != METADATA_KEY}.keys()
+        return {key: None for key in self if key not in ANNOTATIONS}.keys()

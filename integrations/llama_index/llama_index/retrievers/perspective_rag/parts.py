@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.schema import QueryBundle
+from llama_index.core.vector_stores import MetadataFilters
 
 from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
-from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.extract.rules import RuleExtractor
-from perspective_rag.judge.cross_encoder import packaged_judge
-from perspective_rag.options import ALIASES, OPTION_NAMES, PipelineOptions
-from perspective_rag.protocols import LLM, Extractor, Judge
+from perspective_rag import ConfigError, LLMExtractor, Perspective, PipelineOptions, RuleExtractor
+from perspective_rag.extend import (
+    ALIASES,
+    LLM,
+    OPTION_NAMES,
+    Extractor,
+    Judge,
+    Options,
+    as_perspectives,
+    check_component,
+    packaged_judge,
+    unknown_name,
+)
 
 JudgeChoice = Judge | Literal["default"] | None
 
 
-def check_judge(choice: JudgeChoice) -> JudgeChoice:
-    """Raises ConfigError for what ``judge_of`` could make no judge of."""
-    if choice is None or choice == "default" or isinstance(choice, Judge):
-        return choice
-    raise ConfigError(f'judge must be "default", None or a judge, got {choice!r}')
+class RequestArguments(Options, total=False):
+    """What may change for one request."""
+
+    perspectives: Sequence[Perspective | str] | None
+    filters: MetadataFilters | None
+
+
+def check_parts(**given: Any) -> None:
+    """Raises ConfigError, in plain words, for what can never be the part it was given as."""
+    model = given.pop("embed_model", None)
+    if model is not None and not isinstance(model, BaseEmbedding):
+        raise ConfigError(
+            f"embed_model must be a LlamaIndex embedding model (BaseEmbedding), got {model!r:.60}"
+        )
+    for name, value in given.items():
+        if value is None or isinstance(value, BaseLLM) or (name == "judge" and value == "default"):
+            continue
+        check_component(name, value, framework=_ALSO.get(name, ""))
+
+
+_ALSO = {"judge": '"default", None', "llm": "a LlamaIndex LLM"}
+
+
+def checked_perspectives(
+    given: Sequence[Perspective | str] | None,
+) -> Sequence[Perspective | str] | None:
+    """The perspectives as they were given, once they are known to be such."""
+    if given is None:
+        return None
+    as_perspectives(given)
+    return tuple(given)
 
 
 def judge_of(choice: JudgeChoice) -> Judge | None:
@@ -36,8 +72,6 @@ def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extr
         return extractor
     if extractor is not None:
         raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
-    from perspective_rag.extract.llm import LLMExtractor
-
     adapted = LlamaIndexLLM(llm) if isinstance(llm, BaseLLM) else llm
     return LLMExtractor(adapted, fallback=RuleExtractor())
 

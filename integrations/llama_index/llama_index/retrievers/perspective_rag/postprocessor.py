@@ -13,7 +13,9 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from typing_extensions import Unpack
 
+from llama_index.retrievers.perspective_rag.events import seen, tell
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import (
     DedupKey,
@@ -24,24 +26,38 @@ from llama_index.retrievers.perspective_rag.nodes import (
 from llama_index.retrievers.perspective_rag.parts import (
     JudgeChoice,
     bundle_of,
-    check_judge,
+    check_parts,
+    checked_perspectives,
     extractor_of,
     judge_of,
     options_of,
 )
-from perspective_rag.errors import ConfigError
-from perspective_rag.extract.rules import as_perspectives
-from perspective_rag.flow import Flow, arun, run
-from perspective_rag.gate import Gate
-from perspective_rag.options import PipelineOptions
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Extractor
-from perspective_rag.request import Request
-from perspective_rag.types import Candidate, Hit, Passage, Perspective, RetrievalResult, Vector
+from perspective_rag import (
+    ConfigError,
+    Hit,
+    Limiter,
+    Passage,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    RetrievalResult,
+)
+from perspective_rag.extend import (
+    LLM,
+    ChoiceOptions,
+    Extractor,
+    ScoreKind,
+    Telemetry,
+    Vector,
+    check_score_kind,
+)
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
 
-_PARAMETERS = tuple("dedup_key embed_model extractor gate judge llm perspectives skip_if".split())
+_PARAMETERS = (
+    *"dedup_key embed_model extractor limiter judge llm perspectives".split(),
+    *"score_kind skip_if telemetry".split(),
+)
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
@@ -51,7 +67,8 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     The order of the nodes is taken for their relevance, whatever their scores are; a node that is
     given twice, by its id or by ``dedup_key``, counts once, where it came first. No store is
     searched: what no given node supports stays uncovered, and ``discover`` reads the given nodes.
-    ``embed_model`` is needed for a ``relevance_weight`` below 1 only. The other parameters, and the
+    ``embed_model`` is needed for a ``mmr_lambda`` below 1 only. A node keeps the score that it came
+    with, unless ``score_kind="selection"``. The other parameters, and the
     nodes it returns, are those of ``PerspectiveRetriever``; options that belong to a search raise.
     """
 
@@ -61,7 +78,9 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     _perspectives: Sequence[Perspective | str] | None = PrivateAttr()
     _skip_if: Callable[[str], Any] | None = PrivateAttr()
     _dedup_key: str | Callable[[Passage], Any] | None = PrivateAttr()
-    _gate: Gate = PrivateAttr()
+    _score_kind: ScoreKind = PrivateAttr()
+    _limiter: Limiter = PrivateAttr()
+    _telemetry: Telemetry | None = PrivateAttr()
     _options: PipelineOptions = PrivateAttr()
 
     def __init__(
@@ -74,26 +93,45 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         extractor: Extractor | None = None,
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
+        score_kind: ScoreKind = "similarity",
         callback_manager: CallbackManager | None = None,
-        gate: Gate | None = None,
+        limiter: Limiter | None = None,
+        telemetry: Telemetry | None = None,
         options: PipelineOptions | None = None,
-        **changes: Any,
+        **changes: Unpack[ChoiceOptions],
     ) -> None:
+        check_parts(
+            judge=judge,
+            llm=llm,
+            embed_model=embed_model,
+            extractor=extractor,
+            limiter=limiter,
+            telemetry=telemetry,
+        )
         super().__init__(callback_manager=callback_manager or CallbackManager())
         self._options = options_of(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
-        self._judge = check_judge(judge)
+        self._judge = judge
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model
-        self._perspectives = None if perspectives is None else as_perspectives(perspectives)
+        self._perspectives = checked_perspectives(perspectives)
         self._skip_if = skip_if
         self._dedup_key = passage_dedup_key(dedup_key)
-        self._gate = gate or Gate()
+        check_score_kind(score_kind)
+        self._score_kind = score_kind
+        self._limiter = limiter or Limiter()
+        self._telemetry = telemetry
         self._pipeline(QueryBundle(""), ())  # what these parts can never do is said now
 
     @classmethod
     def class_name(cls) -> str:
         """The name under which LlamaIndex serialises it."""
         return "PerspectivePostprocessor"
+
+    def __repr__(self) -> str:
+        """The options that are not the default."""
+        return f"{type(self).__name__}(options={self._options!r})"
+
+    __str__ = __repr__
 
     @property
     def options(self) -> PipelineOptions:
@@ -102,15 +140,19 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
 
     def report(self, nodes: Sequence[NodeWithScore], query: str | QueryBundle) -> RetrievalResult:
         """The full result of choosing among nodes: passages, coverage, trace."""
-        request, flow = self._choice(nodes, bundle_of(query))
-        return run(flow, request.recorder, request.limits)
+        pipeline, bundle, hits = self._prepared(nodes, query)
+        return pipeline.choose(
+            bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
+        )
 
     async def areport(
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        request, flow = self._choice(nodes, bundle_of(query))
-        return await arun(flow, request.recorder, request.limits)
+        pipeline, bundle, hits = self._prepared(nodes, query)
+        return await pipeline.achoose(
+            bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
+        )
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -135,57 +177,32 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         return query
 
     def _ended(self, result: RetrievalResult | None) -> list[NodeWithScore]:
-        chosen = nodes_of(result) if result is not None else []
+        chosen = []
+        if result is not None:
+            chosen = nodes_of(tell(result), score_kind=self._score_kind)
         dispatcher.event(ReRankEndEvent(nodes=chosen))
         return chosen
 
-    def _choice(
-        self, nodes: Sequence[NodeWithScore], query: QueryBundle
-    ) -> tuple[Request, Flow[RetrievalResult]]:
-        pipeline = self._pipeline(query, nodes)
-        request = pipeline.request(query.query_str, fetch_k=max(len(nodes), 1))
-        return request, self._flow(pipeline, request, nodes)
-
-    def _flow(
-        self, pipeline: PerspectivePipeline, request: Request, nodes: Sequence[NodeWithScore]
-    ) -> Flow[RetrievalResult]:
-        """The steps of the pipeline that need no search, in its order."""
-        extraction = yield from pipeline.extract(request, self._perspectives)
-        candidates = _candidates(request, nodes)
-        candidates = yield from pipeline.order(request, extraction, candidates)
-        candidates = yield from pipeline.judged(request, extraction, candidates)
-        return pipeline.result(
-            request, extraction, pipeline.select(request, extraction, candidates)
-        )
+    def _prepared(
+        self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
+    ) -> tuple[PerspectivePipeline, QueryBundle, list[Hit]]:
+        bundle = bundle_of(query)
+        hits = [Hit(passage_of(item.node), item.score) for item in nodes]
+        return self._pipeline(bundle, nodes), bundle, hits
 
     def _pipeline(self, bundle: QueryBundle, nodes: Sequence[NodeWithScore]) -> PerspectivePipeline:
-        model = self._embed_model
+        model, judge = self._embed_model, judge_of(self._judge)
         return PerspectivePipeline(
             _Given(nodes, takes_vector=model is not None),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
-            judge=judge_of(self._judge),
+            judge=seen(judge) if nodes else judge,
             extractor=self._extractor,
             skip_if=self._skip_if,
             dedup_key=self._dedup_key,
-            gate=self._gate,
+            limiter=self._limiter,
+            telemetry=self._telemetry,
             options=self._options,
         )
-
-
-def _candidates(request: Request, nodes: Sequence[NodeWithScore]) -> list[Candidate]:
-    """One candidate for each node, by the place where it comes first."""
-    first: dict[str, tuple[Passage, float | None]] = {}
-    for item in nodes:
-        passage = passage_of(item.node)
-        first.setdefault(request.key(passage), (passage, item.score))
-    return [
-        Candidate(
-            passage,
-            score=1.0 / rank,
-            scores={} if score is None else {"given": float(score)},
-        )
-        for rank, (passage, score) in enumerate(first.values(), start=1)
-    ]
 
 
 class _Given:

@@ -18,13 +18,19 @@ from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQueryMode
 
 from llama_index.retrievers.perspective_rag.adapters import StoreAdapter, adapter_of
+from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import passage_of
-from perspective_rag.errors import CapabilityError, ConfigError
-from perspective_rag.protocols import KeepsEmbeddings
-from perspective_rag.search import scored_hits
-from perspective_rag.threads import in_thread
-from perspective_rag.types import Hit, Matrix, Passage, Vector
-from perspective_rag.vectors import cosine
+from perspective_rag import CapabilityError, ConfigError, Hit, Passage
+from perspective_rag.extend import (
+    Embedder,
+    KeepsEmbeddings,
+    Matrix,
+    Store,
+    Vector,
+    in_thread,
+    scored_hits,
+    scrubbing,
+)
 
 _BY_WORDS = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 
@@ -41,16 +47,18 @@ class LlamaIndexStore:
 
     Hits come in the order of LlamaIndex. What stores report, similarities, squared distances and
     squashed distances under one name, cannot be compared: a hit's score is its cosine to the query
-    where its vector is at hand, and else there is none. ``embeddings_of`` exists where the vector
-    store's vectors can be read back.
+    where its vector is at hand, and else there is none; ``given`` are the source's own scores for
+    the question, by node id. ``embeddings_of`` exists where the vector store's vectors can be read
+    back.
 
     ``adapter`` knows what is special about a vector store; by default the one for its class, and
-    for a class nobody knows the one that serves any store. ``in_turn``: see
+    for a class nobody knows the one that serves any store. ``in_turn`` and ``thread_bound``: see
     ``protocols.Store``.
     """
 
     takes_vector: bool
     in_turn: bool
+    thread_bound: bool
     embeddings_of: Callable[[Sequence[Passage]], Matrix]
 
     def __init__(
@@ -63,16 +71,18 @@ class LlamaIndexStore:
     ) -> None:
         if not isinstance(source, (BaseIndex, BaseRetriever)):
             kind = type(source).__name__
-            raise ConfigError(f"expected a LlamaIndex index or retriever, got a {kind}")
+            raise ConfigError(f"source must be a LlamaIndex index or retriever, got a {kind}")
         self._source = source
         self._plain = source if isinstance(source, BaseRetriever) else source.as_retriever()
         self._vectors = _vectors_behind(self._plain)
         self._bundle: QueryBundle | None = None
+        self.given: dict[str, float] = {}
         self.takes_vector = _takes_vector(self._plain) if takes_vector is None else takes_vector
         self.check_filters(filters)
         self._filters = filters
         self._adapter = adapter or _adapter(self._plain, self._vectors)
         self.in_turn = self._adapter.in_turn(self._vectors)
+        self.thread_bound = self._adapter.thread_bound(self._vectors)
         if self._adapter.vectors is not None and self.takes_vector:
             self.embeddings_of = partial(self._adapter.matrix, self._vectors)
 
@@ -90,6 +100,7 @@ class LlamaIndexStore:
         """This store for one query, whose image and custom embedding texts go with the searches."""
         own = copy.copy(self)
         own._bundle = bundle
+        own.given = {}
         return own
 
     def narrowed(self, filters: MetadataFilters) -> LlamaIndexStore:
@@ -112,7 +123,9 @@ class LlamaIndexStore:
     ) -> Sequence[Hit]:
         """At most ``k`` hits, best first; ``filter``, MetadataFilters, adds to ``filters``."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
-        return self._hits(self._retrieved(retriever, query)[:k], vector)
+        nodes = self._retrieved(retriever, query)[:k]
+        self._note(text, nodes)
+        return self._hits(nodes, vector)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
@@ -121,25 +134,29 @@ class LlamaIndexStore:
         retriever, query = self._retriever(k, filter), self._query(text, vector)
         if not self._awaits(retriever):
             nodes = await in_thread(self._retrieved, retriever, query)
+            self._note(text, nodes[:k])
             return self._hits(nodes[:k], vector)
 
         async def awaited() -> list[NodeWithScore]:
             return await retriever.aretrieve(query)
 
-        try:
-            if self._blocks():
-                nodes = await in_thread(lambda: asyncio.run(awaited()))
-            else:
-                nodes = await awaited()
-        except Exception as error:
-            nodes = self._nothing(error)
+        with scrubbing(self._vectors):
+            try:
+                if self._blocks():
+                    nodes = await in_thread(lambda: asyncio.run(awaited()))
+                else:
+                    nodes = await awaited()
+            except Exception as error:
+                nodes = self._nothing(error)
+        self._note(text, nodes[:k])
         return self._hits(nodes[:k], vector)
 
     def _retrieved(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
-        try:
-            return retriever.retrieve(query)
-        except Exception as error:
-            return self._nothing(error)
+        with scrubbing(self._vectors):
+            try:
+                return retriever.retrieve(query)
+            except Exception as error:
+                return self._nothing(error)
 
     def _nothing(self, error: Exception) -> list[NodeWithScore]:
         """No nodes, where an error says only that none were found; else the error."""
@@ -193,10 +210,15 @@ class LlamaIndexStore:
         if at_hand and passages and vector is not None:
             return scored_hits(passages, self.embeddings_of(passages), vector)
         rows = [self._own_vector(item.node) for item in items]
-        return [
-            Hit(passage, _score(row, vector), row)
-            for passage, row in zip(passages, rows, strict=True)
-        ]
+        return [_hit(*each, vector) for each in zip(passages, rows, strict=True)]
+
+    def _note(self, text: str, items: Sequence[NodeWithScore]) -> None:
+        """Keeps the scores that the source gives to the nodes it finds for the question."""
+        if self._bundle is None or text != " ".join(self._bundle.query_str.split()):
+            return
+        for item in items:
+            if item.score is not None:
+                self.given.setdefault(item.node.node_id, item.score)
 
     def _own_vector(self, node: BaseNode) -> Vector | None:
         """The vector under which the store keeps a node, where it came with it."""
@@ -217,10 +239,20 @@ def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> Met
     return MetadataFilters(filters=both, condition=FilterCondition.AND)
 
 
-def _score(row: Vector | None, vector: Vector | None) -> float | None:
+def as_store(source: Any) -> tuple[Store, Embedder | None]:
+    """A LlamaIndex index or retriever as a store of a plain pipeline, and the embedder that goes
+    with it, where it is known.
+
+    Raises ConfigError for anything else.
+    """
+    store = LlamaIndexStore(source)
+    return store, LlamaIndexEmbedder(store.embed_model) if store.embed_model else None
+
+
+def _hit(passage: Passage, row: Vector | None, vector: Vector | None) -> Hit:
     if row is None or vector is None:
-        return None
-    return float(cosine(row[None, :], np.asarray(vector)[None, :])[0, 0])
+        return Hit(passage, None, row)
+    return scored_hits([passage], row[None, :], vector)[0]
 
 
 def _adapter(retriever: BaseRetriever, vectors: Any) -> StoreAdapter:

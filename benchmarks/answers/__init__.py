@@ -1,0 +1,1 @@
+"""Answers with citations: what holds, which sides they have, what hostile passages do."""

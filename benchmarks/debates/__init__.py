@@ -1,0 +1,1 @@
+"""What the packaged judge shows over the sample debates, held against limits."""

@@ -1,0 +1,1 @@
+"""Gets what is public of the data that the benchmarks use."""

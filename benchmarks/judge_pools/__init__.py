@@ -1,0 +1,1 @@
+"""What a judge knows about the passages that a search brings."""

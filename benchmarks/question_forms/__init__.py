@@ -1,0 +1,1 @@
+"""How many questions of many forms the rules read as a person would."""

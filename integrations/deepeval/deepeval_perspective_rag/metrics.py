@@ -1,0 +1,193 @@
+"""The metrics: a question and its retrieval context are read, no language model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypedDict
+
+from deepeval.errors import MissingTestCaseParamsError
+from deepeval.metrics import BaseMetric
+from deepeval.metrics.utils import construct_verbose_logs
+from deepeval.test_case import LLMTestCase, SingleTurnParams
+from typing_extensions import Unpack
+
+from perspective_rag import (
+    Calibration,
+    ConfigError,
+    ContextReader,
+    Perspective,
+    RetrievalResult,
+    Score,
+    coverage_score,
+    listed_score,
+)
+from perspective_rag.extend import Embedder, Extractor, Judge
+
+Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective | str]]
+
+
+class MetricArguments(TypedDict, total=False):
+    """What the metrics take beside their threshold."""
+
+    perspectives: Perspectives | None
+    judge: Judge | Literal["default"]
+    embedder: Embedder | Literal["default"] | None
+    extractor: Extractor | None
+    min_support: float | None
+    relevance_floor: float | None
+    calibration: Calibration | Mapping[str, Any] | str | Path | None
+    silent_score: float | None
+    strict_mode: bool
+    verbose_mode: bool
+    flaky: bool
+
+
+class _ContextMetric(BaseMetric):
+    """What both metrics do.
+
+    DeepEval makes a metric anew for every test case, from the attributes that are named as
+    parameters are: so each is kept as it is to be given again.
+    """
+
+    _required_params: ClassVar[list[SingleTurnParams]] = [
+        SingleTurnParams.INPUT,
+        SingleTurnParams.RETRIEVAL_CONTEXT,
+    ]
+    _title: ClassVar[str]
+    _score: ClassVar[Any]
+
+    def __init__(
+        self,
+        threshold: float | None = None,
+        *,
+        perspectives: Perspectives | None = None,
+        judge: Judge | Literal["default"] = "default",
+        embedder: Embedder | Literal["default"] | None = "default",
+        extractor: Extractor | None = None,
+        min_support: float | None = None,
+        relevance_floor: float | None = None,
+        calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
+        silent_score: float | None = None,
+        strict_mode: bool = False,
+        verbose_mode: bool = False,
+        flaky: bool = False,
+    ) -> None:
+        if silent_score is not None and not 0.0 <= silent_score <= 1.0:
+            raise ConfigError(f"silent_score must be in [0, 1] or None, got {silent_score!r}")
+        self._reader = ContextReader(
+            judge=judge,
+            embedder=embedder,
+            extractor=extractor,
+            perspectives=perspectives,
+            min_support=min_support,
+            relevance_floor=relevance_floor,
+            calibration=calibration,
+        )
+        self.threshold = 1.0 if strict_mode else threshold
+        self.perspectives = perspectives
+        self.judge = self._reader.judge
+        self.embedder = self._reader.embedder
+        self.extractor = extractor
+        self.min_support = min_support
+        self.relevance_floor = relevance_floor
+        self.calibration = calibration
+        self.silent_score = silent_score
+        self.strict_mode = strict_mode
+        self.verbose_mode = verbose_mode
+        self.flaky = flaky
+        self.evaluation_model = self.judge.name
+
+    def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
+        """The score of a test case, None where there is nothing to score; ``reason`` says why.
+
+        Its perspectives are ``metadata["perspectives"]``, or those of the metric. Raises what the
+        judge raises.
+        """
+        self._check(test_case)
+        return self._kept(self._reader.read(*self._asked(test_case)))
+
+    async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
+        """The same, without blocking the event loop."""
+        self._check(test_case)
+        return self._kept(await self._reader.aread(*self._asked(test_case)))
+
+    def is_successful(self) -> bool | None:
+        """Whether the threshold is reached; None, no verdict, where nothing was scored."""
+        if self.error is None and self.score is None:
+            self.success = None
+            return None
+        verdict: bool | None = super().is_successful()
+        return verdict
+
+    @property
+    def __name__(self) -> str:
+        return self._title
+
+    def _check(self, test_case: LLMTestCase) -> None:
+        self.score: float | None = None
+        self.reason: str | None = None
+        self.error: str | None = None
+        self.score_breakdown: dict[str, float] | None = None
+        needed = (each.value for each in self._required_params)
+        if missing := [name for name in needed if getattr(test_case, name) is None]:
+            raise MissingTestCaseParamsError(f"{self._title} needs {' and '.join(missing)}")
+
+    def _asked(self, test_case: LLMTestCase) -> tuple[str, list[str], Any]:
+        given = test_case.retrieval_context or []
+        contexts = [each if isinstance(each, str) else each.context for each in given]
+        return test_case.input, contexts, (test_case.metadata or {}).get("perspectives")
+
+    def _kept(self, result: RetrievalResult) -> float | None:
+        score: Score = type(self)._score(result, self.judge, silent=self.silent_score)
+        self.score, self.reason = score.value, score.reason
+        if self.strict_mode and self.score is not None and self.score < 1.0:
+            self.score = 0.0
+        if result.coverage is not None:
+            covered = {each.id for each in result.coverage.covered}
+            self.score_breakdown = {
+                each.text: float(each.id in covered) for each in result.perspectives
+            }
+        self.is_successful()
+        if self.verbose_mode:
+            steps = [f"Perspectives: {self.score_breakdown}", f"Score: {self.score}", self.reason]
+            self.verbose_logs = construct_verbose_logs(self, steps=steps)
+        return self.score
+
+
+class PerspectiveCoverageMetric(_ContextMetric):
+    """The share of the question's perspectives that the retrieval context supports.
+
+        assert_test(LLMTestCase(input=question, retrieval_context=texts),
+                    [PerspectiveCoverageMetric()])
+
+    ``threshold``: 1.0 asks for every perspective. ``perspectives`` names them, for every question
+    or in a mapping by question; a test case's own are ``metadata["perspectives"]``. Else
+    ``extractor`` finds them, by rules where none is given. The packaged judge and embedder read the
+    contexts unless others are given; ``min_support``, ``relevance_floor`` and ``calibration`` are
+    those of ``PipelineOptions``.
+
+    The score is None and there is no verdict where the question has no perspectives, and where no
+    context is about it: a store that lacks the topic is no fault of the chain. ``silent_score=0.0``
+    makes the second case fail. ``strict_mode``: 1 for all, else 0.
+    """
+
+    _title = "Perspective Coverage"
+    _score = staticmethod(coverage_score)
+
+    def __init__(self, threshold: float | None = 1.0, **given: Unpack[MetricArguments]) -> None:
+        super().__init__(threshold, **given)
+
+
+class ListedSupportMetric(_ContextMetric):
+    """The share of the retrieval context that is listed as support of one of the perspectives.
+
+    Parameters and what has no score are those of ``PerspectiveCoverageMetric``. Low: the chain
+    spends its context on passages that argue for no side, or the judge does not see that they do.
+    """
+
+    _title = "Listed Support"
+    _score = staticmethod(listed_score)
+
+    def __init__(self, threshold: float | None = 0.5, **given: Unpack[MetricArguments]) -> None:
+        super().__init__(threshold, **given)

@@ -1,0 +1,84 @@
+"""What ranker and retriever have in common as components: serialising, warming up, closing."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from typing_extensions import Self
+
+from haystack_integrations.common.perspective_rag.documents import documents_of
+from haystack_integrations.common.perspective_rag.parts import COMPONENTS, told
+from haystack_integrations.common.perspective_rag.serialising import from_dict, to_dict
+from perspective_rag import Passage, Perspective, PipelineOptions, RetrievalResult, run
+from perspective_rag.extend import ScoreKind, in_thread, packaged_judge
+
+
+class PerspectiveComponent:
+    """The part of a component that does not depend on what it is given to choose from.
+
+    ``_given`` are the constructor's parameters by name; ``options`` those of every request.
+    """
+
+    options: PipelineOptions
+    _given: dict[str, Any]
+    _score_kind: ScoreKind
+    _is_warm: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The component as plain values, for pipelines in files.
+
+        A judge, extractor, expander or telemetry needs ``to_dict`` and ``from_dict``, a function
+        (``skip_if``, ``dedup_key``) must be one that can be imported; a limiter comes back as a new
+        one of the same limit. Raises SerializationError for what cannot be written.
+        """
+        return to_dict(self, self._given, self.options)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The component that ``to_dict`` wrote; raises DeserializationError for anything else."""
+        return cls(**from_dict(cls, data))
+
+    def warm_up(self) -> None:
+        """Loads the packaged judge, and warms up the components that this one calls."""
+        for part in self._components():
+            if hasattr(part, "warm_up"):
+                part.warm_up()
+        self._load_judge()
+        self._is_warm = True
+
+    async def warm_up_async(self) -> None:
+        """The same, without blocking the event loop."""
+        for part in self._components():
+            if hasattr(part, "warm_up_async"):
+                await part.warm_up_async()
+            elif hasattr(part, "warm_up"):
+                await in_thread(part.warm_up)
+        await in_thread(self._load_judge)
+        self._is_warm = True
+
+    def _load_judge(self) -> None:
+        if self._given["judge"] == "default":
+            judge = packaged_judge()
+            run(judge.judge([Perspective("a", "Yes.")], [Passage("a", "Yes.")]))
+
+    def close(self) -> None:
+        """Closes the components that this one calls."""
+        for part in self._components():
+            if hasattr(part, "close"):
+                part.close()
+
+    async def close_async(self) -> None:
+        """The same in an event loop."""
+        for part in self._components():
+            closed = getattr(part, "close_async", getattr(part, "close", None))
+            waiting = closed() if closed is not None else None
+            if inspect.isawaitable(waiting):
+                await waiting
+
+    def _components(self) -> list[Any]:
+        return [part for name in COMPONENTS if (part := self._given.get(name)) is not None]
+
+    def _outputs(self, result: RetrievalResult) -> dict[str, Any]:
+        documents = documents_of(result, score_kind=self._score_kind)
+        return {"documents": documents, "report": told(result)}

@@ -1,0 +1,82 @@
+"""Haystack documents to passages, and results to documents that say what they support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document
+
+from perspective_rag import Passage, RetrievalResult
+from perspective_rag.extend import (
+    ScoreKind,
+    annotations_of,
+    copy_metadata,
+    report_in,
+    scores_of,
+    without_annotations,
+)
+
+__all__ = [
+    "DedupKey",
+    "as_text",
+    "documents_of",
+    "passage_dedup_key",
+    "passage_of",
+    "report_in",
+    "report_of",
+]
+
+DedupKey = str | Callable[[Document], Any]
+"""A metadata key, or a function: documents for which it gives the same are one document."""
+
+
+def passage_of(document: Document) -> Passage:
+    """The passage in a document; the document itself is kept as its source."""
+    return Passage(document.id, document.content or "", document.meta, source=document)
+
+
+def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
+    """``dedup_key`` for passages, of which a function gets the document."""
+    return (lambda passage: given(passage.source)) if callable(given) else given
+
+
+def documents_of(
+    result: RetrievalResult, *, score_kind: ScoreKind = "similarity"
+) -> list[Document]:
+    """The passages of a result as copies of their documents, best first.
+
+    A document's score is, as ``score_kind`` says, its similarity to the question or the score of
+    the choice (see ``scores_of``). Metadata keys that begin with "perspective_rag_" hold plain
+    values (see ``annotations_of``).
+    """
+    scores, added = scores_of(result, score_kind), annotations_of(result)
+    return [
+        replace(
+            candidate.passage.source,
+            score=score,
+            meta={**without_annotations(copy_metadata(candidate.passage.source.meta)), **more},
+        )
+        for candidate, score, more in zip(result.candidates, scores, added, strict=True)
+    ]
+
+
+def report_of(result: RetrievalResult) -> dict[str, Any]:
+    """The result as JSON-ready values, without the texts, which the documents have already."""
+    report = result.to_dict()
+    report["candidates"] = [
+        {"id": each["id"], "score": each["score"], "support": each["support"]}
+        for each in report["candidates"]
+    ]
+    return report
+
+
+def as_text(documents: list[Document]) -> str:
+    """The numbered documents, each with the perspectives it supports, for a model to read."""
+    return "\n\n".join(map(_line, range(1, len(documents) + 1), documents)) or "Nothing was found."
+
+
+def _line(number: int, document: Document) -> str:
+    sides = "; ".join(report_in(document.meta)["perspectives"])
+    return f"[{number}] {document.content}" + (f"\n    supports: {sides}" if sides else "")

@@ -1,0 +1,138 @@
+"""Haystack's embedders and chat generators, as perspective_rag calls them."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from haystack import Document
+from haystack.dataclasses import ChatMessage
+
+from haystack_integrations.common.perspective_rag.sockets import (
+    arun_component,
+    check_component_kind,
+    run_component,
+)
+from haystack_integrations.components.embedders.perspective_rag import PackagedTextEmbedder
+from perspective_rag import Completion, LLMError, Prompt
+from perspective_rag.extend import Matrix, no_reply, scrubbing, secrets_of, without_secrets
+
+
+class HaystackEmbedder:
+    """An ``Embedder`` over Haystack's embedder components.
+
+    Passages go to ``document_embedder`` in one batch; without it they are embedded as queries are.
+    A text embedder takes one text at a time, so several go side by side, at most
+    ``max_concurrency``; 1 embeds them in turn; a PackagedTextEmbedder gets them in one batch. A
+    text embedder with a ``relevance_floor`` of its own hands it on.
+
+    Raises ConfigError for what is no embedder.
+    """
+
+    def __init__(
+        self, text_embedder: Any, document_embedder: Any = None, *, max_concurrency: int = 4
+    ) -> None:
+        check_component_kind("text_embedder", text_embedder)
+        if document_embedder is not None:
+            check_component_kind("document_embedder", document_embedder)
+        self.text_embedder = text_embedder
+        self.document_embedder = document_embedder
+        self.max_concurrency = max_concurrency
+
+    @property
+    def relevance_floor(self) -> Any:
+        """The text embedder's own; None where it has none."""
+        return getattr(self.text_embedder, "relevance_floor", None)
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d), as the text embedder embeds queries."""
+        if isinstance(self.text_embedder, PackagedTextEmbedder):
+            return self.text_embedder.encoder.embed_queries(texts)
+        with scrubbing(self.text_embedder):
+            return np.array(self._queries(texts))
+
+    def _queries(self, texts: Sequence[str]) -> list[list[float]]:
+        workers = min(self.max_concurrency, len(texts))
+        if workers <= 1:
+            return [self._query(text) for text in texts]
+        # Each in a context of its own: Haystack's tracers know by it which span is the parent.
+        contexts = [contextvars.copy_context() for _ in texts]
+        with ThreadPoolExecutor(workers, thread_name_prefix="embed") as pool:
+            rows = pool.map(lambda context, text: context.run(self._query, text), contexts, texts)
+            return list(rows)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        if self.document_embedder is None:
+            return self.embed_queries(texts)
+        documents = [Document(id=str(place), content=text) for place, text in enumerate(texts)]
+        with scrubbing(self.document_embedder):
+            found = run_component(self.document_embedder, documents=documents)["documents"]
+        return np.array([document.embedding for document in found])
+
+    def _query(self, text: str) -> list[float]:
+        row: list[float] = run_component(self.text_embedder, text=text)["embedding"]
+        return row
+
+
+class HaystackLLM:
+    """An ``LLM`` over a Haystack chat generator.
+
+    Temperature and length are the generator's own settings: which arguments one takes differs from
+    package to package. Raises ConfigError for what is no chat generator.
+    """
+
+    def __init__(self, chat_generator: Any, *, name: str | None = None) -> None:
+        check_component_kind("chat_generator", chat_generator)
+        self.chat_generator = chat_generator
+        model = getattr(chat_generator, "model", None)
+        self.name = name or (model if isinstance(model, str) else type(chat_generator).__name__)
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The generator's reply; raises LLMError for whatever it raises.
+
+        Neither holds a key of the generator's, should its server repeat it.
+        """
+        try:
+            found = run_component(self.chat_generator, messages=_messages(prompt))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, secrets_of(self.chat_generator))
+            raise failure from failure.__cause__
+        return self._completion(found)
+
+    async def acomplete(self, prompt: Prompt) -> Completion:
+        """The same, without blocking the event loop."""
+        try:
+            found = await arun_component(self.chat_generator, messages=_messages(prompt))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised, secrets_of(self.chat_generator))
+            raise failure from failure.__cause__
+        return self._completion(found)
+
+    def _completion(self, found: Mapping[str, Any]) -> Completion:
+        replies: list[ChatMessage] = found.get("replies") or []
+        if not replies:
+            raise LLMError(f"{self.name} gave no reply")
+        usage = replies[0].meta.get("usage") or {}
+        return Completion(
+            text=without_secrets(replies[0].text or "", secrets_of(self.chat_generator)),
+            prompt_tokens=_tokens(usage, "prompt_tokens", "input_tokens"),
+            completion_tokens=_tokens(usage, "completion_tokens", "output_tokens"),
+        )
+
+
+def _messages(prompt: Prompt) -> list[ChatMessage]:
+    system = [ChatMessage.from_system(prompt.system)] if prompt.system else []
+    return [*system, ChatMessage.from_user(prompt.user)]
+
+
+def _tokens(usage: Any, *names: str) -> int:
+    """The first count under one of these names; servers report them in different ways, or not."""
+    for name in names:
+        value = usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
+        if isinstance(value, int):
+            return value
+    return 0

@@ -1,0 +1,223 @@
+"""A Haystack retriever or document store, as perspective_rag searches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from haystack import Document
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+from haystack_integrations.common.perspective_rag.documents import passage_of
+from haystack_integrations.common.perspective_rag.sockets import (
+    arun_component,
+    check_component_kind,
+    inputs_of,
+    run_component,
+)
+from perspective_rag import CapabilityError, ConfigError, Hit, Passage
+from perspective_rag.extend import (
+    Embedder,
+    Matrix,
+    Store,
+    Vector,
+    in_thread,
+    scored_hits,
+    scrubbing,
+)
+
+# Stores whose async client is not the database that the sync one has, or is not there at all.
+_SYNC_ALONE: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
+    {
+        "ChromaDocumentStore": lambda store: store._host is None,
+        "QdrantDocumentStore": lambda store: bool(store.location == ":memory:" or store.path),
+    }
+)
+_GIVEN = ("query", "query_embedding", "top_k", "filters", "return_embedding")
+
+
+class HaystackStore:
+    """A ``Store`` over a Haystack retriever component.
+
+    One that takes ``query_embedding`` is searched by vector, any other that takes ``query`` by
+    text. ``top_k`` and ``filters`` are handed on, in Haystack's own form; a filter for a retriever
+    without ``filters`` raises CapabilityError. What the retriever was set to (its own filters and
+    their policy, scaling) holds.
+
+    A hit's score is its cosine to the query where its vector comes along, which a retriever with
+    ``return_embedding`` is asked for; else the retriever's own, where these fall from one document
+    to the next. Its ``run_async`` is used where it has one that sees the same data, else ``run`` in
+    a thread. ``in_turn``: see ``protocols.Store``.
+
+    Raises ConfigError for what is no retriever, and for one that needs more than a query.
+    """
+
+    thread_bound = False
+
+    def __init__(self, retriever: Any) -> None:
+        check_component_kind("retriever", retriever)
+        inputs = inputs_of(retriever)
+        name = type(retriever).__name__
+        if not {"query", "query_embedding"} & set(inputs):
+            raise ConfigError(
+                "retriever must be a Haystack retriever, which takes 'query' or 'query_embedding'; "
+                f"{name} takes {', '.join(map(repr, inputs))}"
+            )
+        more = [key for key, socket in inputs.items() if socket.is_mandatory and key not in _GIVEN]
+        if more:
+            raise ConfigError(
+                f"{name} needs {', '.join(map(repr, more))} too, which nothing here gives it"
+            )
+        self.retriever = retriever
+        self.takes_vector = "query_embedding" in inputs
+        self._document_store = store = _store_of(retriever)
+        name = type(store).__name__
+        self._awaits = not _SYNC_ALONE.get(name, lambda _: False)(store)
+        # Every search of these copies all vectors, in Python.
+        local_qdrant = name == "QdrantDocumentStore" and not self._awaits
+        self.in_turn = local_qdrant or isinstance(store, InMemoryDocumentStore)
+        self._inputs = frozenset(inputs)
+        self._keeps_embedding = bool(getattr(retriever, "return_embedding", True))
+
+    @property
+    def takes_filter(self) -> bool:
+        """Whether a filter reaches the retriever."""
+        return "filters" in self._inputs
+
+    def check_filter(self) -> None:
+        """Raises CapabilityError where a filter could not reach the retriever."""
+        if not self.takes_filter:
+            raise CapabilityError(
+                f"{type(self.retriever).__name__} takes no filters: set them on that retriever, or "
+                "use one whose run takes filters"
+            )
+
+    def search(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Sequence[Hit]:
+        """At most ``k`` hits, best first; ``filter`` is a dictionary of Haystack's."""
+        wanted = self._wanted(text, vector, k, filter)
+        with scrubbing(self.retriever, self._document_store):
+            found = run_component(self.retriever, **wanted)
+        return self._hits(found["documents"][:k], vector)
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Sequence[Hit]:
+        """The same, without blocking the event loop."""
+        wanted = self._wanted(text, vector, k, filter)
+        with scrubbing(self.retriever, self._document_store):
+            if self._awaits:
+                found = await arun_component(self.retriever, **wanted)
+            else:
+                found = await in_thread(run_component, self.retriever, **wanted)
+        return self._hits(found["documents"][:k], vector)
+
+    def _wanted(self, text: str, vector: Vector | None, k: int, filter: Any) -> dict[str, Any]:
+        if filter is not None:
+            self.check_filter()
+        if self.takes_vector and vector is None:
+            raise CapabilityError("this retriever searches by vector: pass text_embedder=")
+        values = {
+            "query": text,
+            "query_embedding": None if vector is None else np.asarray(vector, float).tolist(),
+            "top_k": k,
+            "filters": filter,
+            "return_embedding": True if self.takes_vector else None,
+        }
+        return {
+            name: value
+            for name, value in values.items()
+            if name in self._inputs and value is not None
+        }
+
+    def _hits(self, documents: Sequence[Document], vector: Vector | None) -> list[Hit]:
+        scores = [document.score for document in documents]
+        known = [score for score in scores if score is not None]
+        falling = len(known) == len(scores) and known == sorted(known, reverse=True)
+        rows = [document.embedding if self.takes_vector else None for document in documents]
+        if not self._keeps_embedding:
+            documents = [replace(document, embedding=None) for document in documents]
+        return [
+            _hit(document, row, vector, score if falling else None)
+            for document, row, score in zip(documents, rows, scores, strict=True)
+        ]
+
+
+def _store_of(retriever: Any) -> Any:
+    """The document store of a retriever, under either of the names that Haystack's have for it."""
+    named = (getattr(retriever, name, None) for name in ("document_store", "_document_store"))
+    return next((store for store in named if store is not None), None)
+
+
+def _hit(
+    document: Document, row: Sequence[float] | None, vector: Vector | None, score: float | None
+) -> Hit:
+    passage = passage_of(document)
+    if row is None or vector is None or len(row) != len(vector):
+        return Hit(passage, score, None if row is None else np.array(row))
+    return scored_hits([passage], np.array(row)[None, :], vector)[0]
+
+
+class GivenDocuments:
+    """The store of a pipeline that is given its candidates: a search finds all, in their order.
+
+    ``takes_vector`` where there is an embedder: the pipeline then leaves the order of the
+    candidates alone, where it would re-order those of a text search. Embeddings are those that the
+    documents bring along.
+    """
+
+    def __init__(self, documents: Sequence[Document], *, takes_vector: bool) -> None:
+        self.takes_vector = takes_vector
+        self.hits = [_given_hit(document) for document in documents]
+
+    def search(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Sequence[Hit]:
+        return [Hit(hit.passage) for hit in self.hits[:k]]
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Sequence[Hit]:
+        return self.search(text, vector, k=k)
+
+    def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
+        rows = {hit.passage.id: hit.embedding for hit in self.hits}
+        width = next((len(row) for row in rows.values() if row is not None), 1)
+        nothing = np.full(width, np.nan)
+        return np.array([nothing if (r := rows.get(p.id)) is None else r for p in passages])
+
+
+def _given_hit(document: Document) -> Hit:
+    row = document.embedding
+    return Hit(passage_of(document), document.score, None if row is None else np.array(row))
+
+
+def retriever_over(document_store: Any, *, by_vector: bool) -> Any:
+    """The retriever of an InMemoryDocumentStore; raises ConfigError for another store."""
+    from haystack.components.retrievers.in_memory import (
+        InMemoryBM25Retriever,
+        InMemoryEmbeddingRetriever,
+    )
+
+    if not isinstance(document_store, InMemoryDocumentStore):
+        raise ConfigError(
+            "document_store must be an InMemoryDocumentStore, got a "
+            f"{type(document_store).__name__}: pass the store's own retriever component, retriever="
+        )
+    kind = InMemoryEmbeddingRetriever if by_vector else InMemoryBM25Retriever
+    return kind(document_store=document_store)
+
+
+def as_store(source: Any) -> tuple[Store, Embedder | None]:
+    """A Haystack retriever, or an InMemoryDocumentStore by BM25, as a store of a plain pipeline.
+
+    The embedder is None: Haystack's retrievers do not say which one goes with them. Raises
+    ConfigError for anything else.
+    """
+    if isinstance(source, InMemoryDocumentStore):
+        return HaystackStore(retriever_over(source, by_vector=False)), None
+    return HaystackStore(source), None

@@ -1,0 +1,189 @@
+"""A Haystack ranker that chooses, among given documents, those that cover every side."""
+
+# Without ``from __future__ import annotations``: Haystack before 3.0 reads annotations as they are.
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from haystack import Document, component
+from typing_extensions import Unpack
+
+from haystack_integrations.common.perspective_rag.component import PerspectiveComponent
+from haystack_integrations.common.perspective_rag.documents import DedupKey, passage_dedup_key
+from haystack_integrations.common.perspective_rag.models import HaystackEmbedder
+from haystack_integrations.common.perspective_rag.parts import (
+    JudgeChoice,
+    changes_of,
+    check_parts,
+    checked_perspectives,
+    extractor_of,
+    judge_of,
+    options_of,
+    seen,
+)
+from haystack_integrations.common.perspective_rag.store import GivenDocuments
+from perspective_rag import (
+    ConfigError,
+    Limiter,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    RetrievalResult,
+)
+from perspective_rag.extend import ChoiceOptions, Extractor, ScoreKind, Telemetry, check_score_kind
+
+_PARAMETERS = (
+    *"chat_generator dedup_key document_embedder extractor judge limiter".split(),
+    *"perspectives score_kind skip_if telemetry text_embedder".split(),
+)
+_SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
+
+
+@component
+class PerspectiveRanker(PerspectiveComponent):
+    """Judges given documents and chooses ``k`` that cover every perspective of the question.
+
+    The order of the documents is taken for their relevance, whatever their scores are; a document
+    that is given twice, by its id or by ``dedup_key``, counts once, where it came first. Nothing is
+    searched: what no given document supports stays uncovered, and ``discover`` reads the given
+    documents. ``mmr_lambda`` below 1 compares documents by the embeddings they bring along; those
+    without are embedded by ``text_embedder`` (or ``document_embedder``), the one of the store.
+    A document keeps the score that it came with, unless ``score_kind="selection"``. The other
+    parameters, and the documents it returns, are those of ``PerspectiveRetriever``; options that
+    belong to a search raise.
+    """
+
+    def __init__(
+        self,
+        *,
+        judge: JudgeChoice = "default",
+        chat_generator: Any = None,
+        text_embedder: Any = None,
+        document_embedder: Any = None,
+        perspectives: Sequence[Perspective | str] | None = None,
+        extractor: Extractor | None = None,
+        skip_if: Callable[[str], Any] | None = None,
+        dedup_key: DedupKey | None = None,
+        score_kind: ScoreKind = "similarity",
+        limiter: Limiter | None = None,
+        telemetry: Telemetry | None = None,
+        options: PipelineOptions | None = None,
+        **changes: Unpack[ChoiceOptions],
+    ) -> None:
+        self._given = {
+            "judge": judge,
+            "chat_generator": chat_generator,
+            "text_embedder": text_embedder,
+            "document_embedder": document_embedder,
+            "perspectives": checked_perspectives(perspectives),
+            "extractor": extractor,
+            "skip_if": skip_if,
+            "dedup_key": dedup_key,
+            "score_kind": score_kind,
+            "limiter": limiter,
+            "telemetry": telemetry,
+        }
+        check_parts(self._given)
+        check_score_kind(score_kind)
+        self.options = options_of(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
+        if document_embedder is not None and text_embedder is None:
+            raise ConfigError("document_embedder= needs text_embedder= beside it")
+        self._score_kind = score_kind
+        self._limiter = limiter or Limiter()
+        self._pipeline([])  # what these parts can never do is said now
+
+    @component.output_types(documents=list[Document], report=dict[str, Any])
+    def run(
+        self,
+        query: str,
+        documents: list[Document],
+        perspectives: list[str] | None = None,
+        top_k: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The chosen documents, best first, and the report of the run.
+
+        ``perspectives`` replaces what would be found; ``options`` are changes of
+        ``PipelineOptions`` for this run, by name. Without documents both are empty. Raises
+        ConfigError for an empty query and for an unknown option, CoverageError under the policy
+        "require".
+        """
+        changes = changes_of(top_k, options)
+        if not documents:
+            return {"documents": [], "report": {}}
+        if not self._is_warm:
+            self.warm_up()
+        return self._outputs(self.report(query, documents, perspectives, **changes))
+
+    @component.output_types(documents=list[Document], report=dict[str, Any])
+    async def run_async(
+        self,
+        query: str,
+        documents: list[Document],
+        perspectives: list[str] | None = None,
+        top_k: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The same as ``run``, without blocking the event loop."""
+        changes = changes_of(top_k, options)
+        if not documents:
+            return {"documents": [], "report": {}}
+        if not self._is_warm:
+            await self.warm_up_async()
+        return self._outputs(await self.areport(query, documents, perspectives, **changes))
+
+    def report(
+        self,
+        query: str,
+        documents: Sequence[Document],
+        perspectives: Sequence[Perspective | str] | None = None,
+        **changes: Unpack[ChoiceOptions],
+    ) -> RetrievalResult:
+        """The full result of choosing among documents: passages, coverage, trace."""
+        pipeline, store = self._prepared(documents, changes)
+        return pipeline.choose(query, store.hits, perspectives=self._sides(perspectives), **changes)
+
+    async def areport(
+        self,
+        query: str,
+        documents: Sequence[Document],
+        perspectives: Sequence[Perspective | str] | None = None,
+        **changes: Unpack[ChoiceOptions],
+    ) -> RetrievalResult:
+        """The same as ``report``, without blocking the event loop."""
+        pipeline, store = self._prepared(documents, changes)
+        sides = self._sides(perspectives)
+        return await pipeline.achoose(query, store.hits, perspectives=sides, **changes)
+
+    def _prepared(
+        self, documents: Sequence[Document], changes: ChoiceOptions
+    ) -> tuple[PerspectivePipeline, GivenDocuments]:
+        options_of(self.options, changes, parameters=("perspectives", "top_k"), without=_SEARCHING)
+        return self._pipeline(documents)
+
+    def _pipeline(
+        self, documents: Sequence[Document]
+    ) -> tuple[PerspectivePipeline, GivenDocuments]:
+        given = self._given
+        embedder = None
+        if given["text_embedder"] is not None:
+            embedder = HaystackEmbedder(given["text_embedder"], given["document_embedder"])
+        store = GivenDocuments(documents, takes_vector=embedder is not None)
+        pipeline = PerspectivePipeline(
+            store,
+            embedder=embedder,
+            judge=seen(judge_of(given["judge"])),
+            extractor=extractor_of(given["extractor"], given["chat_generator"]),
+            skip_if=given["skip_if"],
+            dedup_key=passage_dedup_key(given["dedup_key"]),
+            telemetry=given["telemetry"],
+            limiter=self._limiter,
+            options=self.options.override(fetch_k=max(len(documents), 1)),
+        )
+        return pipeline, store
+
+    def _sides(
+        self, given: Sequence[Perspective | str] | None
+    ) -> Sequence[Perspective | str] | None:
+        sides: Sequence[Perspective | str] | None = self._given["perspectives"]
+        return sides if given is None else given

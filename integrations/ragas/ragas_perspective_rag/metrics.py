@@ -1,0 +1,118 @@
+"""The metrics: a question and its retrieved contexts are read, no language model is asked.
+
+Each is one of Ragas' present metrics (``ragas.metrics.collections``: ``score``, ``ascore``,
+``abatch_score``, for ``@experiment``) and one that ``ragas.evaluate`` takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from ragas.dataset_schema import SingleTurnSample
+from ragas.metrics.base import MetricType, SingleTurnMetric
+from ragas.metrics.collections.base import BaseMetric
+from ragas.metrics.result import MetricResult
+from ragas.run_config import RunConfig
+
+from perspective_rag import (
+    Calibration,
+    ConfigError,
+    ContextReader,
+    Perspective,
+    Score,
+    coverage_score,
+    listed_score,
+)
+from perspective_rag.extend import Embedder, Extractor, Judge
+
+Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective | str]]
+_COLUMNS = {MetricType.SINGLE_TURN: {"user_input", "retrieved_contexts"}}
+
+
+class _ContextMetric(BaseMetric, SingleTurnMetric):
+    """What both metrics do."""
+
+    _name: ClassVar[str]
+    _score: ClassVar[Any]
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        perspectives: Perspectives | None = None,
+        judge: Judge | Literal["default"] = "default",
+        embedder: Embedder | Literal["default"] | None = "default",
+        extractor: Extractor | None = None,
+        min_support: float | None = None,
+        relevance_floor: float | None = None,
+        calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
+        silent_score: float | None = None,
+    ) -> None:
+        super().__init__(name=name or self._name, allowed_values=(0.0, 1.0))
+        if silent_score is not None and not 0.0 <= silent_score <= 1.0:
+            raise ConfigError(f"silent_score must be in [0, 1] or None, got {silent_score!r}")
+        self._required_columns = dict(_COLUMNS)
+        self.silent_score = silent_score
+        self._reader = ContextReader(
+            judge=judge,
+            embedder=embedder,
+            extractor=extractor,
+            perspectives=perspectives,
+            min_support=min_support,
+            relevance_floor=relevance_floor,
+            calibration=calibration,
+        )
+
+    def init(self, run_config: RunConfig) -> None:
+        """Nothing: there is no language model to set up."""
+
+    async def ascore(
+        self,
+        user_input: str,
+        retrieved_contexts: list[str],
+        perspectives: Sequence[Perspective | str] | None = None,
+    ) -> MetricResult:
+        """The score with its reason; NaN where there is nothing to score.
+
+        ``perspectives`` go before those of the metric. Raises what the judge raises.
+        """
+        result = await self._reader.aread(user_input, retrieved_contexts, perspectives)
+        scored: Score = type(self)._score(result, self._reader.judge, silent=self.silent_score)
+        return MetricResult(math.nan if scored.value is None else scored.value, scored.reason)
+
+    async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
+        found = await self.ascore(sample.user_input or "", sample.retrieved_contexts or [])
+        return float(found.value)
+
+
+class PerspectiveCoverage(_ContextMetric):
+    """The share of the question's perspectives that the retrieved contexts support.
+
+        result = await PerspectiveCoverage().ascore(question, contexts)
+
+    ``perspectives`` names them, for every question or in a mapping by question; else ``extractor``
+    finds them, by rules where none is given. The packaged judge and embedder read the contexts
+    unless others are given; ``min_support``, ``relevance_floor`` and ``calibration`` are those of
+    ``PipelineOptions``.
+
+    The value is NaN, which Ragas leaves out of its means, where the question has no perspectives
+    and where no context is about it: a store that lacks the topic is no fault of the chain.
+    ``silent_score=0.0`` counts the second case.
+    """
+
+    _name = "perspective_coverage"
+    _score = staticmethod(coverage_score)
+
+
+class ListedSupport(_ContextMetric):
+    """The share of the retrieved contexts that are listed as support of one of the perspectives.
+
+    Parameters and what has no score are those of ``PerspectiveCoverage``. Low: the chain spends its
+    context on passages that argue for no side, or the judge does not see that they do.
+    """
+
+    _name = "listed_support"
+    _score = staticmethod(listed_score)

@@ -1,0 +1,169 @@
+"""``perspective-rag serve``: a page, a JSON API, and what other products speak, on one port."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perspective_rag.commands.parts import (
+    calibration_option,
+    corpus_options,
+    llm_judge_option,
+    llm_options,
+    whole,
+)
+from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
+from perspective_rag.redaction import redacted
+from perspective_rag.text import printable
+
+if TYPE_CHECKING:
+    from perspective_rag.serve.settings import ServeSettings
+
+TOKEN = "PERSPECTIVE_RAG_TOKEN"  # noqa: S105, the name of a variable
+GRACE = 60
+"""Seconds that answers in flight may take after SIGTERM."""
+
+CONNECTIONS = 1000
+"""Open at a time; a further one gets 503."""
+
+
+def add_command(commands: Any) -> None:
+    """Adds ``serve`` to the subparsers."""
+    parser = commands.add_parser(
+        "serve", help="a page, a JSON API, rerank, chat and MCP over a corpus, on one port"
+    )
+    source_options(parser)
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", help="address to listen at (default: this machine alone)")
+    add("--port", type=whole, default=8000, help="(default: 8000; 0: any that is free)")
+    add(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name, besides localhost, under which clients reach the server; repeat for each",
+    )
+    add(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"holds the token that clients must show (default: ${TOKEN}, or none)",
+    )
+    add("--review", type=Path, metavar="FILE", help='where "wrong side?" is written (default: off)')
+    add("--question", action="append", metavar="TEXT", help="a question that the page offers")
+    add("--running", type=whole, default=4, help="answers worked on at a time (default: 4)")
+    add("--waiting", type=whole, default=100, help="further ones that may wait (default: 100)")
+    add(
+        "--per-minute",
+        type=whole,
+        default=600,
+        help="requests of one address a minute (default: 600; 0: any number)",
+    )
+    parser.set_defaults(run=_run)
+
+
+def source_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what is searched and how it is answered, for ``serve`` and ``mcp``."""
+    parser.add_argument(
+        "--retriever",
+        metavar="MODULE:FACTORY",
+        help="a chain or store of your own, of LangChain, LlamaIndex or plain Python",
+    )
+    corpus_options(parser)
+    parser.add_argument("-k", type=int, default=6, help="passages of an answer (default: 6)")
+    parser.add_argument(
+        "--discover",
+        type=whole,
+        default=2,
+        metavar="N",
+        help="where the question names no sides, take so many from the passages (default: 2)",
+    )
+    calibration_option(parser)
+    llm_options(parser, "for perspectives and answer")
+    llm_judge_option(parser)
+    parser.set_defaults(strict=False)
+
+
+def _run(options: argparse.Namespace) -> None:
+    check_source(options)
+    try:
+        import uvicorn
+
+        from perspective_rag.commands.serve_source import loader_of
+        from perspective_rag.serve.app import create_app
+    except ImportError as error:
+        raise MissingDependency("serve", "perspective-rag serve") from error
+    settings = settings_of(options)
+    log_to_stderr()
+    app = create_app(loader_of(options), settings)
+    if options.host not in ("127.0.0.1", "::1", "localhost") and settings.token is None:
+        sys.stderr.write(
+            f"perspective-rag: anybody who reaches {options.host} may ask: a token keeps others "
+            f"out (--token-file FILE, or {TOKEN})\n"
+        )
+    config = uvicorn.Config(
+        app,
+        host=options.host,
+        port=options.port,
+        log_level="info",
+        access_log=False,  # it would hold what people look at
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+        limit_concurrency=CONNECTIONS,
+    )
+    try:
+        uvicorn.Server(config).run()
+    except SystemExit as error:  # its status is that of a missed limit here
+        if error.code:
+            said = f"the server could not listen at {options.host}:{options.port}"
+            raise ConfigError(f"{said}: the line above says why") from error
+
+
+def check_source(options: argparse.Namespace) -> None:
+    """Raises ConfigError where nothing is given to be searched, or nothing can be chosen of it."""
+    if not (options.retriever or options.corpus):
+        raise ConfigError("nothing to search: give --corpus PATH, --example or --retriever")
+    if options.corpus and not options.corpus.exists():
+        raise CorpusError(f"{options.corpus} does not exist")
+    if options.k < 1:
+        raise ConfigError(f"-k must be a whole number of at least 1, got {options.k}")
+
+
+def settings_of(options: argparse.Namespace) -> ServeSettings:
+    """The server's settings; raises ConfigError for a token that cannot be read or is short."""
+    from perspective_rag.commands.serve_source import examples_of
+    from perspective_rag.serve.settings import ServeSettings
+
+    token = os.environ.get(TOKEN) or None
+    if options.token_file is not None:
+        try:
+            token = options.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"--token-file cannot be read: {error}") from error
+    return ServeSettings(
+        k=options.k,
+        running=options.running,
+        waiting=options.waiting,
+        per_minute=options.per_minute,
+        token=token,
+        hosts=tuple(options.allow_host),
+        review=options.review,
+        examples=examples_of(options),
+    )
+
+
+def log_to_stderr() -> None:
+    """What the library warns of goes to stderr, on lines that cannot steer the terminal."""
+
+    class _Safe(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return printable(redacted(super().format(record)))
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Safe("%(levelname)s:     %(message)s"))
+    logging.getLogger("perspective_rag").addHandler(handler)

@@ -1,0 +1,103 @@
+"""What a server searches: a corpus or a retriever of the user's own, loaded with its progress."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from typing import Any
+
+from perspective_rag.commands.ask import chosen_options
+from perspective_rag.commands.parts import (
+    asked_again,
+    encoder_of,
+    judge_of,
+    model_parts,
+    packaged_encoder,
+    pipeline_over,
+)
+from perspective_rag.commands.user_retriever import made_store
+from perspective_rag.corpus import Corpus
+from perspective_rag.corpus.loading import EXAMPLE_DEBATES
+from perspective_rag.corpus.readers import ReadProblem, read_corpus
+from perspective_rag.errors import PerspectiveRAGError
+from perspective_rag.judge.cascade import CascadeJudge
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.serve.loading import Loaded, Loader, Progress
+from perspective_rag.text import printable
+from perspective_rag.values import from_json
+
+_log = logging.getLogger(__name__)
+
+_TOLD_EVERY = 200
+_PROBLEMS_LOGGED = 5
+_EXAMPLES = 6
+
+
+def loader_of(options: argparse.Namespace) -> Loader:
+    """Loads what the command line names, and asks it once so that its models are in memory."""
+
+    def load(progress: Progress) -> Loaded:
+        if options.retriever:
+            return _retriever(options, progress)
+        corpus = _read(options, progress)
+        count = len(corpus)
+        progress("indexing", 0, count)
+        pipeline = pipeline_over(
+            options,
+            corpus,
+            lambda done, total: progress("indexing", done, total),
+            **chosen_options(options),
+        )
+        _warm(pipeline, next(iter(examples_of(options)), "Should this be done?"))
+        return Loaded(pipeline, count, options.llm)
+
+    return load
+
+
+def examples_of(options: argparse.Namespace) -> tuple[str, ...]:
+    """Questions that the page offers: those that were given, or some of the sample debates."""
+    if options.question:
+        return tuple(options.question)
+    if options.corpus != EXAMPLE_DEBATES or options.retriever:
+        return ()
+    lines = (EXAMPLE_DEBATES.parent / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(from_json(line)["question"] for line in lines[:_EXAMPLES])
+
+
+def _read(options: argparse.Namespace, progress: Progress) -> Corpus:
+    problems: list[ReadProblem] = []
+    passages = []
+    progress("reading", 0, None)
+    for each in read_corpus(options.corpus, on_problem=problems.append):
+        passages.append(each)
+        if len(passages) % _TOLD_EVERY == 0:
+            progress("reading", len(passages), None)
+    for problem in problems[:_PROBLEMS_LOGGED]:
+        _log.warning("%s", printable(str(problem)))
+    if problems:
+        _log.warning("%d could not be read; %d passages were", len(problems), len(passages))
+    return Corpus(passages, problems)
+
+
+def _retriever(options: argparse.Namespace, progress: Progress) -> Loaded:
+    passages = (lambda: _read(options, progress).passages) if options.corpus else None
+    store, embedder = made_store(options.retriever, passages)
+    progress("indexing", 0, None)
+    judge = judge_of("default", options.cache)
+    if options.llm_judge:
+        judge = CascadeJudge(judge, llm_judge=asked_again(options))
+    settings: dict[str, Any] = model_parts(options) | chosen_options(options)
+    pipeline = PerspectivePipeline(
+        store,
+        embedder=embedder or encoder_of(options.encoder) or packaged_encoder(),
+        judge=judge,
+        **settings,
+    )
+    return Loaded(pipeline, None, options.llm)
+
+
+def _warm(pipeline: PerspectivePipeline, question: str) -> None:
+    try:
+        pipeline.answer(pipeline.retrieve(question))
+    except PerspectiveRAGError as error:  # the questions of people will say so too
+        _log.warning("the first question, asked to load the models, failed: %s", error)

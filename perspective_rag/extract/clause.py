@@ -1,0 +1,224 @@
+"""Where the subject of an English clause ends and what is said of it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perspective_rag.extract.english import (
+    ADVERBS,
+    BE,
+    CONJUNCTIONS,
+    DEGREES,
+    DETERMINER_WORDS,
+    HAVE,
+    POINTERS,
+    PREPOSITIONS,
+    RELATIVES,
+    SUBJECT_PRONOUNS,
+    bare,
+)
+from perspective_rag.extract.lexicon import base_of, is_plural, own_band, readings, tags, verb_share
+from perspective_rag.extract.verbs import (
+    BEFORE_BASE,
+    after_verb,
+    before_verb,
+    closed_before,
+    in_name,
+    relative_parts,
+)
+
+_NEVER = -9.0
+_ENOUGH = 2.2
+_GIVING = frozenset(
+    "giving letting making offering paying teaching telling lending selling calling".split()
+)
+_FIRM_PREPOSITIONS = frozenset("above beyond under behind against about within worth".split())
+_WEAK_PREPOSITIONS = frozenset("of for to from with by between than as".split())
+_BLAME = frozenset("blame".split())
+_ALWAYS_VERBS = frozenset("doing having making getting taking becoming going giving".split())
+# Nouns that, behind a preposition, say how something is: "at risk", "in decline".
+_STATES = frozenset(
+    """
+    advantage disadvantage risk decline crisis danger fault favour favor touch control threat
+    trouble need charge odds war peace date debt ruins vain fashion line conflict interest
+    principle hand reach proportion harmony breach collapse jeopardy shape tune step
+    """.split()
+)
+
+
+def subject_end(words: Sequence[str], auxiliary: str) -> int | None:
+    """Index of the first word of the predicate in "AUXILIARY SUBJECT PREDICATE".
+
+    ``words[0]`` is the auxiliary, the subject is ``words[1:index]``. None where no place is
+    plausible. Each place is scored by the words around it, so the time is linear in their number.
+    """
+    if len(words) < 3:
+        return None
+    first, second = bare(words[1]), bare(words[2])
+    if first in SUBJECT_PRONOUNS and second not in CONJUNCTIONS:
+        return 2
+    if first in POINTERS and _points_alone(words, auxiliary):
+        return 2
+    blocked = relative_parts(words)
+    score = _predicate_score if auxiliary in BE else _verb_score
+    scores = [_NEVER if i in blocked else score(words, i, auxiliary) for i in range(2, len(words))]
+    chosen = _best(scores) if auxiliary in BE else _first_good(words, scores)
+    if chosen is None:
+        return None
+    return _with_adverbs(words, chosen + 2)
+
+
+def _points_alone(words: Sequence[str], auxiliary: str) -> bool:
+    """True for "this" and the like without a noun of their own."""
+    found = tags(words[2])
+    if auxiliary in BE:
+        return bool(found & {"det", "a", "r", "prep"}) and not (
+            found & {"n", "s"} and len(words) > 3
+        )
+    return verb_share(words[2]) > 0.5
+
+
+def _best(scores: Sequence[float]) -> int | None:
+    top = max(scores)
+    return scores.index(top) if top > 0 else None
+
+
+def _first_good(words: Sequence[str], scores: Sequence[float]) -> int | None:
+    """The first place that is good enough, unless the next word makes a better verb."""
+    for k, score in enumerate(scores):
+        if score < _ENOUGH:
+            continue
+        following = scores[k + 1] if k + 1 < len(scores) else _NEVER
+        if following > score + 0.3 and bare(words[k + 2]) not in BEFORE_BASE:
+            continue
+        return k
+    return _best(scores)
+
+
+def _with_adverbs(words: Sequence[str], start: int) -> int:
+    """The place moved back over adverbs, which belong to the predicate."""
+    while start > 2:
+        word = bare(words[start - 1])
+        if word == "any" and bare(words[start]) in DEGREES:
+            start -= 1
+            continue
+        manner = word.endswith("ly") and "r" in tags(word) and not tags(word) & {"a", "n"}
+        if not (word in ADVERBS or manner) or bare(words[start - 2]) in DETERMINER_WORDS:
+            break
+        start -= 1
+    return start
+
+
+def _verb_score(words: Sequence[str], i: int, auxiliary: str) -> float:
+    word = bare(words[i])
+    found = tags(word)
+    if auxiliary in HAVE:
+        if not found & {"p"} and word != "been":
+            return _NEVER
+        own = 4.0 if word == "been" else 2.6
+    else:
+        closed = word in PREPOSITIONS and word not in {"like"}
+        if closed or ("v" not in found and word not in {"be", "have", "do"}):
+            return _NEVER
+        own = 4.0 if word in {"be", "have"} else 3.0 * verb_share(word)
+    stranded = word in {"be", "have"} and bare(words[i - 1]) in PREPOSITIONS
+    if closed_before(words, i) and not stranded:
+        return _NEVER
+    following = words[i + 1] if i + 1 < len(words) else ""
+    own -= 1.5 if in_name(words, i) else 0.0
+    return own + before_verb(words, i) + after_verb(following, words[i])
+
+
+def _predicate_score(words: Sequence[str], i: int, auxiliary: str) -> float:
+    if closed_before(words, i) or "aux" in tags(words[i - 1]):
+        return _NEVER
+    word = bare(words[i])
+    found = tags(word)
+    before = tags(words[i - 1])
+    following = tags(words[i + 1]) if i + 1 < len(words) else frozenset[str]()
+    ends = i + 1 == len(words) or words[i].endswith(",")
+    if bare(words[i - 1]) in {"too", "so"} and word in {"much", "many", "few", "little"}:
+        return _NEVER
+    if "#" in before and found & {"n", "s"}:
+        return _NEVER
+    if word == "enough":
+        return 1.0
+    if word in {"to", "worth", "like"}:
+        blamed = word == "to" and i + 1 < len(words) and bare(words[i + 1]) in _BLAME
+        return 3.0 if blamed or word == "worth" else 0.8
+    if word in ADVERBS or word in {"more", "less", "as"}:
+        if word in {"as", "now", "once", "again"} or "p" in before - {"n", "s", "a"}:
+            return 1.0
+        return 3.6
+    scores = [0.1]
+    if "a" in found and "det" not in found:
+        scores.append(_adjective_score(word, before, following, ends, words[i - 1]))
+    if "det" in found:
+        scores.append(_article_score(words, i, before))
+    if "r" in found and "prep" not in found and "p" not in before:
+        scores.append(2.2 if following & {"a", "p", "det"} else 1.0)
+    if "p" in found and before & {"n", "s", "P", "pron", "g"}:
+        scores.append(2.4 + (0.4 if "prep" in following else 0.0))
+    if "g" in found:
+        scores.append(_progressive_score(words, i, following, ends))
+    if "prep" in found:
+        strength = 1.4 if word in _FIRM_PREPOSITIONS else 0.9
+        state = _names_state(words[i + 1 : i + 4])
+        strength = 2.6 if state else strength + 0.001 * i
+        scores.append(0.2 if word in _WEAK_PREPOSITIONS and not state else strength)
+    if "wh" in found and word not in RELATIVES:
+        scores.append(2.5)
+    if found & {"n", "s", "P"} or not found:
+        plural_before = is_plural(words[i - 1])
+        scores.append((1.6 if plural_before else 0.7) + (0.4 if ends else 0.0))
+    return max(scores) - (1.5 if in_name(words, i) else 0.0)
+
+
+def _names_state(words: Sequence[str]) -> bool:
+    """True where a noun that says how something is comes before another preposition."""
+    for word in words:
+        if bare(word) in PREPOSITIONS:
+            return False
+        if bare(word) in _STATES:
+            return True
+    return False
+
+
+def _adjective_score(
+    word: str, before: frozenset[str], following: frozenset[str], ends: bool, previous: str
+) -> float:
+    comparative = word in DEGREES or (word.endswith("er") and "n" not in tags(word))
+    own = 3.0 if readings(word)[:1] == ((word, "a"),) or word in DEGREES else 2.0
+    own += 0.5 if comparative else 0.0
+    if not before & {"n", "s", "P", "pron", "g", "#", "p"} and before and word not in DEGREES:
+        own -= 1.5
+    if ends or following & {"prep", "conj", "r", "wh", "det", "aux"}:
+        return own
+    if following & {"n", "s"}:
+        return own - (0.8 if is_plural(previous) or "\u00a0" in previous else 1.8)
+    return own - 0.5
+
+
+def _article_score(words: Sequence[str], i: int, before: frozenset[str]) -> float:
+    previous = bare(words[i - 1])
+    if bare(words[1]) in _GIVING and i == 3:
+        return 0.5
+    if "g" in before and "s" not in before and i == 2:
+        return 0.3 if readings(previous)[:1] != ((previous, "n"),) else 1.5
+    return 3.0 if before & {"n", "s", "P", "pron", "#", "g", "p", "r"} or not before else 0.5
+
+
+def _progressive_score(
+    words: Sequence[str], i: int, following: frozenset[str], ends: bool
+) -> float:
+    word = bare(words[i])
+    if word in PREPOSITIONS or word == "being":
+        return 0.3 if word in PREPOSITIONS else 2.4
+    verb = base_of(word, "g")
+    noun = word not in _ALWAYS_VERBS and readings(word)[:1] == ((word, "n"),)
+    noun = noun and own_band(word) >= own_band(verb or "") - 3
+    if following & {"det", "pron", "P", "prep"} or (i + 1 < len(words) and is_plural(words[i + 1])):
+        return 1.6 if noun else 3.1
+    if noun:
+        return 0.9
+    return 1.5 if ends else 2.0

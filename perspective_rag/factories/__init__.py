@@ -1,0 +1,1 @@
+"""Ready-made parts: the local pipeline, judges by name."""

@@ -1,0 +1,145 @@
+"""What one request did, gathered while it runs."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from perspective_rag.errors import PerspectiveRAGError
+from perspective_rag.flow.observer import Observer, Telemetry
+from perspective_rag.flow.steps import Call, Note, Reply
+from perspective_rag.options import PipelineOptions
+from perspective_rag.redaction import scrubbed
+from perspective_rag.text import printable
+from perspective_rag.types import Completion, Degradation, Query, Trace
+
+T = TypeVar("T")
+_LOGGER = logging.getLogger("perspective_rag")
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Gathers the trace of one request, and logs what went wrong in it. The drivers write into it,
+    never a flow.
+
+    ``observer`` is told all that it is told.
+    """
+
+    strict: bool = False
+    observer: Observer | None = None
+    queries: list[Query] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    counts: Counter[str] = field(default_factory=Counter)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    degradations: list[Degradation] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+
+    def note(self, step: Note) -> Reply:
+        """Keeps a note; in strict mode raises the error of a degradation."""
+        self._tell(lambda observer: observer.noted(step), None)
+        self.counts.update(step.counts)
+        self.queries.extend(step.queries)
+        if step.decision is not None:
+            self.decisions.append(dict(step.decision))
+        if step.warning:
+            _LOGGER.warning("%s", step.warning, extra={"perspective_rag": step.decision or {}})
+        if step.degradation is not None:
+            self.degradation(step.degradation)
+        return Reply()
+
+    def degradation(self, found: Degradation) -> None:
+        """Keeps a degradation and logs it, once in a request, or raises it in strict mode.
+
+        The log record carries ``Degradation.to_dict()`` as its attribute ``perspective_rag``.
+        """
+        if self.strict:
+            if isinstance(found.error, PerspectiveRAGError):
+                raise found.error
+            raise PerspectiveRAGError(f"{found.stage}: {found.message}") from found.error
+        self._keep(found)
+
+    def _keep(self, found: Degradation) -> None:
+        if found not in self.degradations:
+            cause = "" if found.error is None else f": {found.error!r}"
+            details = {"perspective_rag": found.to_dict()}
+            said = printable(f"degraded, {found.stage}: {found.message}{cause}")
+            _LOGGER.warning("%s", said, extra=details)
+        self.degradations.append(found)
+
+    def batch(self, calls: Sequence[Call], replies: Sequence[Reply], seconds: float) -> None:
+        """Adds a batch of calls: its seconds are shared out evenly, because the calls ran side by
+        side.
+        """
+        for step, reply in zip(calls, replies, strict=True):
+            self._tell(partial(_answered, step, reply), None)
+            self.calls[step.stage] += 1
+            self.seconds[step.stage] += seconds / len(calls)
+            self.counts.update(step.counts)
+            for value in reply.value if isinstance(reply.value, list) else [reply.value]:
+                if isinstance(value, Completion):
+                    self.prompt_tokens += _whole(value.prompt_tokens)
+                    self.completion_tokens += _whole(value.completion_tokens)
+
+    def watched(self, calls: Sequence[Call]) -> list[Call]:
+        """The calls to make: those that are asked for, or what the observer makes of them."""
+        if self.observer is None:
+            return list(calls)
+        return [self._tell(partial(_watched, step), step) for step in calls]
+
+    def failed(self, error: BaseException) -> None:
+        """Tells the observer that the request ends in an error."""
+        self._tell(lambda observer: observer.failed(error), None)
+
+    def observed_by(self, telemetry: Telemetry, question: str, options: PipelineOptions) -> None:
+        """Tells an observer of this telemetry all that comes."""
+        try:
+            self.observer = telemetry.observe(question, options)
+        except Exception as error:
+            self._lost(error)
+
+    def _tell(self, tell: Callable[[Observer], T], otherwise: T) -> T:
+        """What the observer says; one that fails is recorded and told nothing more."""
+        if self.observer is None:
+            return otherwise
+        try:
+            return tell(self.observer)
+        except Exception as error:
+            self._lost(error)
+            return otherwise
+
+    def _lost(self, error: Exception) -> None:
+        self.observer = None
+        said = "it failed and is told nothing more of this request"
+        self._keep(Degradation("telemetry", said, scrubbed(error)))
+
+    def trace(self) -> Trace:
+        """The trace so far."""
+        return Trace(
+            queries=tuple(self.queries),
+            calls=dict(self.calls),
+            seconds=dict(self.seconds),
+            counts=dict(self.counts),
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            degradations=tuple(self.degradations),
+            decisions=tuple(self.decisions),
+        )
+
+
+def _watched(step: Call, observer: Observer) -> Call:
+    return observer.calls(step)
+
+
+def _answered(step: Call, reply: Reply, observer: Observer) -> None:
+    observer.answered(step, reply)
+
+
+def _whole(tokens: Any) -> int:
+    """Tokens as a model counted them; 0 for what is no count."""
+    return int(tokens) if isinstance(tokens, int) and tokens > 0 else 0

@@ -1,0 +1,95 @@
+"""What belongs to one question while it is answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from perspective_rag.flow.calls import Limits
+from perspective_rag.flow.limiter import Limiter
+from perspective_rag.flow.observer import Telemetry
+from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.steps import Flow, aside, degrade
+from perspective_rag.identity import passage_key
+from perspective_rag.listing import RelevanceFloor
+from perspective_rag.options import PipelineOptions
+from perspective_rag.protocols import Embedder, Judge, Projection, Store
+from perspective_rag.types import Passage, Vector
+
+_EACH = 10  # to look a passage up takes as long as to read so many characters
+
+
+@dataclass(slots=True)
+class Request:
+    """A question with its options, the components that answer it, and the query vectors already
+    paid for.
+
+    ``floor`` says from which relevance a passage is about the question, ``scale`` what the
+    embedder's cosines mean to a judge that counts them (None: unknown); ``vectors`` maps a text to
+    its vector, so that no text is embedded twice; ``identity`` tells passages apart; ``found``
+    holds the identities of all that was found. ``recorder`` and ``limits`` belong to whoever runs
+    the flows: no flow touches them.
+    """
+
+    question: str
+    options: PipelineOptions
+    store: Store
+    projection: Projection
+    embedder: Embedder | None = None
+    judge: Judge | None = None
+    filter: Any = None
+    floor: RelevanceFloor | None = None
+    scale: RelevanceFloor | None = None
+    limiter: Limiter | None = None
+    telemetry: Telemetry | None = None
+    identity: Callable[[Passage], str] = passage_key
+    recorder: Recorder = field(init=False)
+    limits: Limits = field(init=False)
+    vectors: dict[str, Vector] = field(default_factory=dict)
+    found: set[str] = field(default_factory=set)
+    started: float = field(default_factory=time.monotonic)
+    _keys: dict[int, tuple[Passage, str]] = field(default_factory=dict)
+    _identity_failed: bool = False
+
+    def __post_init__(self) -> None:
+        options = self.options
+        self.recorder = Recorder(options.strict)
+        if self.telemetry is not None:
+            self.recorder.observed_by(self.telemetry, self.question, options)
+        self.limits = Limits(options.timeout, options.max_concurrency, self.limiter)
+
+    def keys(self, passages: Sequence[Passage]) -> Flow[list[str]]:
+        """The identities of passages; where one cannot be had, which is recorded once, its own.
+
+        A passage is asked about once: one that says something else each time is still one passage.
+        """
+        if self.identity is passage_key:  # a user's own may belong to this thread
+            size = sum(_EACH if each.id else len(each.text) for each in passages)
+            keys, error = yield from aside(size, self._known_keys, passages)
+        else:
+            keys, error = self._known_keys(passages)
+        if error is not None and not self._identity_failed:
+            self._identity_failed = True
+            problem = "dedup_key failed: passages are told apart by their ids"
+            yield from degrade("merge", problem, error)
+        return keys
+
+    def _known_keys(self, passages: Sequence[Passage]) -> tuple[list[str], Exception | None]:
+        """The identities, and what the first one that could not be had failed with."""
+        failed = None
+        for passage in passages:
+            if id(passage) in self._keys:
+                continue
+            try:
+                key = self.identity(passage)
+            except Exception as error:
+                key, failed = passage_key(passage), failed or error
+            self._keys[id(passage)] = passage, key  # held, so that no other gets its id
+        return [self._keys[id(passage)][1] for passage in passages], failed
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the request began."""
+        return time.monotonic() - self.started

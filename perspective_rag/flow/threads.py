@@ -1,0 +1,52 @@
+"""Blocking functions, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from perspective_rag.flow.attempt import current_permit
+
+T = TypeVar("T")
+
+
+def start(work: Callable[[], None]) -> None:
+    """Starts ``work`` in a thread that does not keep the process alive if it never ends."""
+    threading.Thread(target=work, daemon=True, name="perspective-rag-call").start()
+
+
+async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    """``function(*args, **kwargs)`` in a thread of its own, in the caller's context.
+
+    ``asyncio.to_thread`` shares a small pool with the whole program: calls that hang would use it
+    up, and the event loop would wait for them when it ends.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+    permit = current_permit()
+
+    def tell(outcome: tuple[Any, BaseException | None]) -> None:
+        if not answer.done():  # nobody waits any more
+            answer.set_result(outcome)
+
+    def work() -> None:
+        try:
+            outcome: tuple[Any, BaseException | None] = context.run(function, *args, **kwargs), None
+        except BaseException as error:
+            outcome = None, error
+        permit.thread_ends()
+        with suppress(RuntimeError):  # the event loop has ended meanwhile
+            loop.call_soon_threadsafe(tell, outcome)
+
+    permit.thread_begins()
+    start(work)
+    value, error = await answer
+    if error is not None:
+        raise error
+    result: T = value
+    return result

@@ -1,0 +1,1 @@
+"""The coverage guard: a second search for what is missing."""

@@ -1,0 +1,66 @@
+"""A judge whose calls somebody watches: a framework's trace, for example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from perspective_rag.flow.steps import Call, Flow, Step, complete
+from perspective_rag.judge.inner import OfInner
+from perspective_rag.judge.support import judge_table
+from perspective_rag.protocols import Judge, JudgesSides
+from perspective_rag.types import Matrix, Passage, Perspective, Vector
+
+Watch = Callable[[Call, str, dict[str, Any]], Call]
+"""``watch(call, name, inputs)``: the call to make instead, given the judge's name and what it is
+asked: the texts of the perspectives and the ids of the passages.
+"""
+
+
+class WatchedJudge(OfInner):
+    """A judge with all that the given one offers, whose calls are those that ``watch`` makes of
+    them.
+    """
+
+    def __init__(self, judge: Judge, watch: Watch) -> None:
+        self.inner = judge
+        self._watch = watch
+
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """The judge's own answer, shape (n_passages, n_perspectives)."""
+        flow = judge_table(self.inner, perspectives, passages)
+        return self._watching(flow, perspectives, passages)
+
+    def judge_sides(
+        self,
+        sides: tuple[Perspective, Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+    ) -> Flow[Matrix]:
+        """The judge's own answer, shape (n_passages, 2)."""
+        assert isinstance(self.inner, JudgesSides)
+        answer = self.inner.judge_sides(sides, passages, relevance)
+        flow = complete(answer, f"judge {self.name!r}", f"an array of shape {(len(passages), 2)}")
+        return self._watching(flow, sides, passages)
+
+    def _watching(
+        self, flow: Flow[Matrix], perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        inputs = {
+            "perspectives": [perspective.text for perspective in perspectives],
+            "passages": [passage.id for passage in passages],
+        }
+        replies: Any = None
+        try:
+            while True:
+                replies = yield [self._step(step, inputs) for step in flow.send(replies)]
+        except StopIteration as stop:
+            support: Matrix = stop.value
+            return support
+        finally:
+            flow.close()
+
+    def _step(self, step: Step, inputs: dict[str, Any]) -> Step:
+        return self._watch(step, self.name, inputs) if isinstance(step, Call) else step

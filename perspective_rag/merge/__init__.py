@@ -1,0 +1,1 @@
+"""Rankings of several queries into one list of candidates."""

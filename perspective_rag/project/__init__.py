@@ -1,0 +1,1 @@
+"""How a query vector is changed by its perspective."""

@@ -1,0 +1,1 @@
+"""The order of candidates before they are judged."""

@@ -1,0 +1,1 @@
+"""Queries to rankings, in the caller's store."""

@@ -1,0 +1,1 @@
+"""One server: a page, a JSON API, and what other products speak (rerank, chat, MCP)."""

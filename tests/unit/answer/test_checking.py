@@ -1,0 +1,312 @@
+"""Citations are checked before a claim is shown; every covered side has a section."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
+from perspective_rag.answer.answer import answer
+from perspective_rag.answer.checking import misquoted
+from perspective_rag.answer.standing import strengths
+from perspective_rag.answer.streaming import ClaimReader
+from perspective_rag.errors import ConfigError
+from perspective_rag.flow.drivers import run
+from perspective_rag.flow.recorder import Recorder
+from perspective_rag.listing import ListingRule
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
+from perspective_rag.testing import MemoryStore, RuleJudge, ScriptedLLM
+from perspective_rag.types import Candidate, Passage, Perspective, Trace
+
+PRO = Perspective("support", "Zoos are good.", "support", "Zoos are good.")
+CON = Perspective("oppose", "Zoos are not good.", "oppose", "Zoos are good.")
+A = Passage("a", "Zoos breed rare frogs. They protect endangered animals.", {"source": "one"})
+B = Passage("b", "Elephants pace in small cages. Animals suffer there.", {"source": "two"})
+C = Passage("c", "Critics say that zoos are prisons.", {"source": "two"})
+
+
+def result_of(rows, passages):
+    candidates = tuple(
+        Candidate(p, 1.0, support={"support": pro, "oppose": con})
+        for p, (pro, con) in zip(passages, rows, strict=True)
+    )
+    table = np.array(rows, dtype=float)
+    coverage = Coverage((PRO, CON), table, ListingRule(0.5, 0.5), ~np.eye(2, dtype=bool))
+    return RetrievalResult("Are zoos good?", candidates, (PRO, CON), coverage, Trace())
+
+
+RESULT = result_of([[0.9, 0.1], [0.1, 0.9]], [A, B])
+
+
+def shares_a_word(passage, perspective):
+    common = set(passage.text.lower().split()) & set(perspective.text.lower().split())
+    return 0.9 if common - {"zoos", "are", "in", "the"} else 0.1
+
+
+JUDGE = RuleJudge(shares_a_word)
+
+
+class Fixed:
+    """An answerer that says what it was given."""
+
+    def __init__(self, *claims):
+        self.claims = claims
+
+    def answer(self, result):
+        return Answer(self.claims)
+
+
+def asked(*claims, judge=JUDGE, check="drop", result=RESULT, tell=None):
+    recorder = Recorder()
+    flow = answer(Fixed(*claims), result, judge=judge, check=check, tell=tell)
+    return run(flow, recorder), recorder
+
+
+QUOTED = Claim("They protect endangered animals.", ("a",), "support")
+SUPPORTED = Claim("Cages make animals suffer.", ("b", "a"), "oppose")
+INVENTED = Claim("Zoos earn money.", ("a",), "support")
+
+
+def test_words_of_the_passage_need_no_judge_and_other_words_are_judged():
+    found, recorder = asked(QUOTED, SUPPORTED)
+    assert [claim.verified for claim in found.claims] == [True, True]
+    assert not recorder.degradations
+
+
+def test_a_citation_that_does_not_support_is_taken_off():
+    found, _ = asked(Claim("Cages make elephants pace.", ("a", "b"), "oppose"))
+    (claim,) = [each for each in found.claims if each.text.startswith("Cages")]
+    assert claim.citations == ("b",)
+
+
+def test_a_sentence_that_its_citation_does_not_support_is_dropped_and_recorded():
+    found, recorder = asked(QUOTED, INVENTED, SUPPORTED)
+    assert [claim.text for claim in found.claims] == [QUOTED.text, SUPPORTED.text]
+    (degradation,) = recorder.degradations
+    assert "was dropped: 'Zoos earn money.'" in degradation.message
+
+
+def test_marked_it_is_kept_and_unchecked_all_stay_as_they_are():
+    found, recorder = asked(QUOTED, INVENTED, SUPPORTED, check="mark")
+    assert [claim.verified for claim in found.claims] == [True, False, True]
+    assert "is marked" in recorder.degradations[0].message
+    found, recorder = asked(QUOTED, INVENTED, check="off")
+    assert found.claims == (QUOTED, INVENTED)
+    assert not recorder.degradations
+
+
+@pytest.mark.parametrize("citations", [(), ("nowhere",)])
+def test_a_claim_that_cites_no_passage_does_not_stand(citations):
+    found, _ = asked(QUOTED, replace(QUOTED, citations=citations, text="Another."), SUPPORTED)
+    assert "Another." not in [claim.text for claim in found.claims]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ('Zoos "breed rare frogs".', False),
+        ('One says "BREED  rare, frogs!"', False),
+        ("They “protect endangered animals” there.", False),
+        ('Zoos "breed rare toads".', True),
+        ('They "breed rare frogs" and "sell them all".', True),
+        ('What "freedom" means is open.', False),
+        ("Nothing is quoted.", False),
+    ],
+)
+def test_quotations_stand_word_for_word_in_a_cited_passage(text, wrong):
+    assert misquoted(Claim(text, ("a",)), [A.text]) == wrong
+    judge = RuleJudge(lambda passage, perspective: 0.9)
+    found, _ = asked(Claim(text, ("a",), "support"), judge=judge)
+    assert any(text in claim.text for claim in found.claims) != wrong
+
+
+TAKES_SIDES = RuleJudge(
+    lambda passage, side: (
+        0.9 if side.id == "claim" or (side.id == "oppose") == ("suffer" in passage.text) else 0.05
+    )
+)
+
+
+def test_a_sentence_that_takes_the_other_side_stands_under_that_side():
+    wrong = Claim("Caged animals suffer badly.", ("b",), "support")
+    found, recorder = asked(wrong, QUOTED, judge=TAKES_SIDES)
+    assert [(c.text, c.perspective) for c in found.claims] == [
+        (QUOTED.text, "support"),
+        (wrong.text, "oppose"),
+    ]
+    assert "does not speak for it: 'Caged animals" in recorder.degradations[0].message
+
+
+def test_a_sentence_for_a_side_that_no_passage_supports_belongs_to_none_and_the_side_is_missing():
+    result = result_of([[0.9, 0.1], [0.1, 0.1]], [A, B])
+    said = Claim("Elephants dislike it.", ("b",), "oppose")
+    found, _ = asked(QUOTED, said, judge=TAKES_SIDES, result=result)
+    assert [c.perspective for c in found.claims] == ["support", None]
+    assert found.unsupported == (CON,)
+
+
+def test_an_answer_whose_every_sentence_falls_is_made_of_quotes():
+    found, _ = asked(
+        INVENTED,
+        judge=RuleJudge(
+            lambda p, s: (
+                0.05
+                if s.id == "claim"
+                else 0.9
+                if (s.id == "oppose") == ("cages" in p.text or "suffer" in p.text)
+                else 0.05
+            )
+        ),
+    )
+    assert {claim.perspective for claim in found.claims} == {"support", "oppose"}
+    assert all(claim.verified for claim in found.claims)
+
+
+def test_an_answer_without_sentences_stays_without():
+    found, recorder = asked()
+    assert found.claims == ()
+    assert not recorder.trace().decisions
+
+
+def test_without_a_judge_other_words_stay_unchecked():
+    found, recorder = asked(QUOTED, SUPPORTED, judge=None)
+    assert [claim.verified for claim in found.claims] == [True, None]
+    assert not recorder.degradations
+
+
+def test_a_judge_that_fails_is_recorded_once_and_leaves_claims_unchecked():
+    def broken(passage, perspective):
+        if perspective.id == "claim":
+            raise RuntimeError("no")
+        return 0.9
+
+    found, recorder = asked(QUOTED, SUPPORTED, INVENTED, judge=RuleJudge(broken))
+    assert [claim.verified for claim in found.claims] == [True, None, None]
+    assert recorder.degradations
+
+
+def test_a_covered_side_without_a_claim_gets_its_passages_words():
+    found, recorder = asked(QUOTED, judge=None)
+    sides = [claim.perspective for claim in found.claims]
+    assert sides[0] == "support"
+    assert "oppose" in sides
+    assert all(claim.citations == ("b",) for claim in found.claims if claim.perspective == "oppose")
+    decisions = [each["perspective"] for each in recorder.trace().decisions]
+    assert decisions == ["oppose"]
+
+
+def test_claims_come_by_side_whatever_order_the_model_has():
+    found, _ = asked(SUPPORTED, Claim("Zoos breed rare frogs.", ("a",)), QUOTED)
+    assert [claim.perspective for claim in found.claims] == ["support", "oppose", None]
+
+
+def test_each_claim_is_told_once_and_only_what_stands():
+    told = []
+    found, _ = asked(QUOTED, INVENTED, SUPPORTED, tell=told.append)
+    assert told == list(found.claims)
+
+
+def test_how_strongly_a_side_is_supported():
+    result = result_of([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], [A, B, C])
+    assert strengths(result) == {
+        "support": "1 passage from one source",
+        "oppose": "2 passages, all from one source; 1 of them only reports what others say",
+    }
+    found, _ = asked(QUOTED, result=result)
+    assert found.strength == strengths(result)
+    assert found.to_dict()["strength"]["support"] == "1 passage from one source"
+    assert strengths(replace(RESULT, coverage=None)) == {}
+
+
+def test_quotes_of_the_extractive_answerer_are_verified():
+    claims = run(ExtractiveAnswerer().answer(RESULT)).claims
+    assert claims
+    assert all(claim.verified for claim in claims)
+
+
+class Streaming(ScriptedLLM):
+    """Gives its reply in pieces of a few characters."""
+
+    def stream(self, prompt):
+        text = self.complete(prompt).text
+        yield from (text[i : i + 7] for i in range(0, len(text), 7))
+
+
+def reply(*claims):
+    rows = [{"text": t, "citations": c, "perspective": p} for t, c, p in claims]
+    return json.dumps({"claims": rows}, indent=1)
+
+
+def test_a_streamed_reply_is_told_claim_by_claim_and_is_the_same_answer():
+    text = reply(
+        ("Zoos protect \"endangered animals\" {here}.", [1], "support"),
+        ("Zoos earn money.", [1], "support"),
+        ("Animals suffer in cages.", [2], "oppose"),
+        ("Zoos breed frogs.", [9], None),
+    )  # fmt: skip
+    told = []
+    llm = Streaming(lambda prompt: text)
+    streamed = run(answer(GroundedAnswerer(llm), RESULT, judge=JUDGE, tell=told.append))
+    whole = run(answer(GroundedAnswerer(ScriptedLLM(lambda p: text)), RESULT, judge=JUDGE))
+    assert streamed.claims == whole.claims
+    assert told == list(streamed.claims)
+    assert len(told) == 2
+
+
+def test_a_claim_is_told_before_the_reply_is_at_its_end():
+    order = []
+
+    class Slow(Streaming):
+        def stream(self, prompt):
+            yield from super().stream(prompt)
+            order.append("end")
+
+    text = reply(
+        ("Zoos breed rare frogs.", [1], "support"), ("Animals suffer there.", [2], "oppose")
+    )
+    llm = Slow(lambda prompt: text)
+    run(answer(GroundedAnswerer(llm), RESULT, tell=lambda claim: order.append(claim.text)))
+    assert order == ["Zoos breed rare frogs.", "Animals suffer there.", "end"]
+
+
+def test_a_stream_that_breaks_falls_back_and_is_recorded():
+    class Broken(ScriptedLLM):
+        def stream(self, prompt):
+            yield '{"claims": ['
+            raise ConnectionError("gone")
+
+    recorder = Recorder()
+    flow = answer(GroundedAnswerer(Broken([])), RESULT, tell=lambda claim: None)
+    found = run(flow, recorder)
+    assert {claim.perspective for claim in found.claims} == {"support", "oppose"}
+    messages = [each.message for each in recorder.degradations]
+    assert messages[0] == "the reply broke off"
+    assert "the fallback was used" in messages[1]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_complete_objects_of_the_list_are_found_whatever_the_pieces(size):
+    text = 'Sure: {"claims": [ {"a": "x}{"}, {"b": [1, {"c": 2}]} ,{"d"'
+    reader = ClaimReader()
+    found = [each for i in range(0, len(text), size) for each in reader.feed(text[i : i + size])]
+    assert found == [{"a": "x}{"}, {"b": [1, {"c": 2}]}]
+    assert ClaimReader().feed("Zoos help [1].") == []
+
+
+async def test_the_pipeline_checks_by_its_own_judge_in_both_drivers():
+    pipeline = PerspectivePipeline(
+        MemoryStore([A, B], takes_vector=False), judge=JUDGE, answerer=Fixed(INVENTED, QUOTED)
+    )
+    for found in (pipeline.answer(RESULT), await pipeline.aanswer(RESULT)):
+        assert "Zoos earn money." not in [claim.text for claim in found.claims]
+        assert found.trace.degradations
+    told = []
+    found = pipeline.answer(RESULT, check_claims="mark", on_claim=told.append)
+    assert [claim.verified for claim in told][:2] == [False, True]
+    assert len(told) == len(found.claims)
+    with pytest.raises(ConfigError, match="check_claims"):
+        pipeline.answer(RESULT, check_claims="maybe")

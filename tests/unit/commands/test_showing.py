@@ -1,0 +1,203 @@
+"""What a person sees of a result: the reading, the balance, each side, and no probabilities."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perspective_rag.commands.ask import write_json
+from perspective_rag.commands.showing import show
+from perspective_rag.listing import ListingRule
+from perspective_rag.reporting.terminal import SafeConsole
+from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
+from perspective_rag.text import printable
+from perspective_rag.types import Candidate, Passage, Perspective, Query, Trace
+
+CLAIM = "Zoos are good"
+SIDES = (
+    Perspective("support", CLAIM, "support", CLAIM),
+    Perspective("oppose", "Zoos are not good", "oppose", CLAIM),
+)
+RULE = ListingRule(0.7, 0.4, 0.1)
+QUERIES = (Query("Are zoos good?"), Query("zoos harm", "oppose"))
+
+
+def result_of(rows, *, related=None, ids=None, reading="I understood: zoos", texts=None):
+    """A result with support (for, against) by row."""
+    found = [
+        Passage(f"p{i}" if ids is None else ids[i], texts[i] if texts else f"Text number {i}.")
+        for i in range(len(rows))
+    ]
+    candidates = tuple(
+        Candidate(p, 0.123, support={"support": pro, "oppose": con})
+        for p, (pro, con) in zip(found, rows, strict=True)
+    )
+    about = None if related is None else np.array(related, dtype=bool)
+    support = np.array(rows, dtype=float).reshape(len(rows), 2)
+    coverage = Coverage(SIDES, support, RULE, ~np.eye(2, dtype=bool), about)
+    trace = Trace(queries=QUERIES)
+    return RetrievalResult(
+        "Are zoos good?", candidates, SIDES, coverage, trace, reading, "sides", about
+    )
+
+
+def shown(result, answer=None, width=100, **options):
+    file = io.StringIO()
+    show(result, answer or Answer(()), SafeConsole(file=file, width=width), **options)
+    return file.getvalue()
+
+
+def test_the_reading_stands_first_and_how_to_change_it():
+    screen = shown(result_of([(0.9, 0.1)]))
+    assert "I understood: zoos (to name other sides: --perspective TEXT" in screen
+    assert screen.index("I understood") < screen.index("1 for, none against")
+    assert "/sides A | B" in shown(result_of([(0.9, 0.1)]), change="other sides: /sides A | B")
+    assert "I understood: 'Zoos are good' / 'Zoos are not good'" in shown(
+        result_of([(0.9, 0.1)], reading="")
+    )
+
+
+def test_every_passage_stands_in_one_place_in_words_and_without_numbers():
+    rows = [(0.91, 0.13), (0.83, 0.82), (0.52, 0.11), (0.12, 0.14), (0.11, 0.12)]
+    screen = shown(result_of(rows, related=[1, 1, 1, 1, 0]))
+    titles = [
+        "Zoos are good",
+        "Zoos are not good",
+        "Mixed: argues for and against",
+        "May bear on this, taking no clear side",
+        "Also found, taking no side",
+        "Nearest passages, perhaps not about the question",
+    ]
+    panels = re.findall(r"╭─+ (.+?) ─+╮", screen)
+    assert panels == titles
+    places = [screen.index(f"Text number {i}.") for i in range(5)]
+    assert places == sorted(places)
+    assert screen.count("Zoos are good") == 1  # what only leans names no side
+    said = "1 for, nothing clear enough against, 1 mixed, 1 that may bear on this; from one source."
+    assert said in screen
+    assert not re.search(r"0\.\d\d", screen)
+
+
+def test_where_passages_may_bear_on_it_nothing_is_said_to_be_none():
+    screen = shown(result_of([(0.52, 0.1)]), Answer((), SIDES))
+    assert screen.count("Nothing clear enough was found for this.") == 2
+    assert "Nothing clear enough was found to support: Zoos are good" in screen
+    assert not re.search("leaning|none|No passage", screen)
+
+
+def test_a_listed_passage_that_only_reports_is_said_to():
+    texts = ["Critics say zoos are cruel. Opponents argue that cages are small.", "Zoos teach."]
+    result = result_of([(0.1, 0.9), (0.9, 0.1)], texts=texts)
+    screen = shown(result)
+    assert screen.count("(reports what others say)") == 1
+    assert "1 for, 1 against, 1 of those listed only reports; from two sources." in screen
+
+
+def test_an_empty_side_says_what_was_searched():
+    screen = shown(result_of([(0.9, 0.1)]), width=80)
+    assert "No passage was found that supports this." in screen
+    assert "1 search looked for it." in screen
+
+
+def test_a_statement_too_long_for_its_title_is_whole_inside_its_panel():
+    text = "Zoos are good for " + " and ".join(f"animal number {n}" for n in range(9))
+    sides = (Perspective("support", text, "support", text), SIDES[1])
+    result = result_of([(0.9, 0.1)])
+    result = replace(
+        result, perspectives=sides, coverage=replace(result.coverage, perspectives=sides)
+    )
+    narrow = shown(result, width=60)
+    assert re.findall(r"╭─+ (.+?) ─+╮", narrow)[:2] == ["for", "Zoos are not good"]
+    assert text in " ".join(narrow.replace("│", " ").split())
+    assert f"╭─ {text} ─" in shown(result, width=250 * 2)
+
+
+def test_a_corpus_that_says_nothing():
+    screen = shown(result_of([(np.nan, np.nan)] * 2, related=[0, 0]))
+    assert "This corpus says nothing about it: no passage is near enough" in screen
+    assert "Nearest passages, perhaps not about the question" in screen
+
+
+@pytest.mark.parametrize(
+    "changes", [{"kind": "personal"}, {"kind": "chat"}, {"caution": "French."}]
+)
+def test_of_what_cannot_be_read_the_corpus_is_not_said_to_be_silent(changes):
+    result = replace(result_of([(np.nan, np.nan)], related=[0]), **changes)
+    assert "The passages nearest to the question; whether they answer it" in shown(result)
+    assert "says nothing" not in shown(result)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reading"),
+    [
+        ("factual", "I understood: a question of fact, with an answer to look up"),
+        ("not-english", "I understood: not English"),
+    ],
+)
+def test_what_invites_no_sides_is_said(kind, reading):
+    plain = RetrievalResult("q", (), (), None, Trace(), reading, kind)
+    screen = shown(plain)
+    assert reading in screen
+    assert "No sides were looked for." in screen
+    assert "No passage was found." in screen
+
+
+def test_claims_stand_under_their_side_with_the_number_of_their_passage():
+    result = result_of([(0.1, 0.9), (0.9, 0.1)], ids=["", ""])
+    from perspective_rag.answer.citations import citation_keys
+
+    first, second = citation_keys(result.candidates)
+    answer = Answer(
+        (
+            Claim("They help.", (second,), "support"),
+            Claim("Critics say they hurt.", (first,), "oppose", reported=True),
+        ),
+        summary="1 for, 1 against.",
+    )
+    lines = [line.strip() for line in shown(result, answer).splitlines()]
+    at = lines.index("• They help. [2]")
+    assert lines[at - 1] == "Zoos are good (1 passage from one source)"
+    assert lines[at + 1 : at + 3] == [
+        "Zoos are not good (1 passage from one source)",
+        "• Critics say they hurt. (reported) [1]",
+    ]
+
+
+ATTACK = "\x1b[2J\x1b]0;owned\x07\x9b31mred\x08\r\x00\u202eevil"
+
+
+def test_nothing_shown_steers_the_terminal():
+    result = result_of([(0.9, 0.1)], texts=[f"Good {ATTACK} text."], reading=f"I {ATTACK}")
+    answer = Answer((Claim(f"Claim {ATTACK}", ("p0",), "support"),), SIDES, summary=ATTACK)
+    screen = shown(result, answer)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", screen)
+    assert "owned" not in screen
+    file = io.StringIO()
+    SafeConsole(file=file, force_terminal=True, width=80).print(
+        f"[bold]a {ATTACK}[/bold]", highlight=False
+    )
+    assert set(re.findall(r"\x1b\[[0-9;]*[A-Za-z]", file.getvalue())) == {"\x1b[1m", "\x1b[0m"}
+    assert file.getvalue().count("\x1b") == 2
+
+
+def test_printable_keeps_what_is_read():
+    text = "Häuser\tund\nWörter 中文 👩\u200d🔬 a\u200db"
+    assert printable(text) == text
+    assert printable("a\x1bb\ud800") == "a "
+    assert printable("\x1b[31mred\x1b[0m") == "red"
+
+
+def test_json_holds_the_numbers_and_no_nan(capsys):
+    write_json(result_of([(0.9, float("nan"))], texts=["C1 \x9b31m"]), Answer(()))
+    out = capsys.readouterr().out
+    document = json.loads(out, parse_constant=lambda name: pytest.fail(name))
+    (candidate,) = document["result"]["candidates"]
+    assert candidate["support"] == {"support": 0.9, "oppose": None}
+    assert candidate["text"] == "C1 \x9b31m"
+    assert "\x9b" not in out
+    assert document["result"]["reading"] == "I understood: zoos"

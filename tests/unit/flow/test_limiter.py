@@ -1,0 +1,271 @@
+"""The limiter: a limit that holds across threads and event loops, loses no permit and keeps the order."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import random
+import threading
+import time
+
+import pytest
+
+from perspective_rag import ConfigError, Limiter
+from perspective_rag.flow.calls import Limits
+from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.steps import Call
+from perspective_rag.flow.threads import in_thread
+
+
+class Counting:
+    """A call that counts how many of it run at a time; ``most`` is the highest."""
+
+    def __init__(self, seconds=0.003):
+        self.seconds, self.now, self.most, self.made = seconds, 0, 0, 0
+        self.lock = threading.Lock()
+
+    def __call__(self):
+        self._step(1)
+        time.sleep(self.seconds)
+        self._step(-1)
+
+    async def awaited(self):
+        self._step(1)
+        await asyncio.sleep(self.seconds)
+        self._step(-1)
+
+    def _step(self, by):
+        with self.lock:
+            self.now += by
+            self.made += by > 0
+            self.most = max(self.most, self.now)
+
+
+def flow(count, work, afunction=None, stage="work"):
+    replies = yield [Call(stage, work, afunction=afunction) for _ in range(count)]
+    return replies
+
+
+def test_threads_and_event_loops_together_keep_the_limit():
+    limiter, work = Limiter(3), Counting()
+    limits = Limits(timeout=30, max_concurrency=4, limiter=limiter)
+
+    async def many(afunction):
+        await asyncio.gather(*(arun(flow(4, work, afunction), limits=limits) for _ in range(10)))
+
+    threads = [
+        *(threading.Thread(target=lambda: run(flow(4, work), limits=limits)) for _ in range(10)),
+        threading.Thread(target=lambda: asyncio.run(many(None))),
+        threading.Thread(target=lambda: asyncio.run(many(work.awaited))),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (work.made, work.most) == (120, 3)
+    assert limiter.running("work") == 0
+
+
+def test_stages_do_not_wait_for_each_other():
+    limiter = Limiter(1)
+    held = limiter.acquire("judge")
+    limiter.acquire("search").release()
+    assert limiter.running("judge") == 1
+    held.release()
+
+
+def test_who_waited_longest_comes_first():
+    limiter, order = Limiter(1), []
+    held = limiter.acquire("x")
+
+    async def ask(name):
+        permit = await limiter.aacquire("x")
+        order.append(name)
+        permit.release()
+
+    async def main():
+        asked = []
+        for name in range(5):
+            asked.append(asyncio.create_task(ask(name)))
+            await asyncio.sleep(0)
+        held.release()
+        await asyncio.gather(*asked)
+
+    asyncio.run(main())
+    assert order == list(range(5))
+
+
+def test_a_place_left_twice_is_left_once():
+    limiter = Limiter(2)
+    first, second = limiter.acquire("x"), limiter.acquire("x")
+    first.release()
+    first.release()
+    assert limiter.running("x") == 1
+    second.release()
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_cancelling_at_any_moment_loses_no_place(seed):
+    limiter, dice = Limiter(2), random.Random(seed)
+
+    async def ask():
+        permit = await limiter.aacquire("x")
+        try:
+            await asyncio.sleep(dice.random() * 0.002)
+        finally:
+            permit.release()
+
+    tasks = [asyncio.create_task(ask()) for _ in range(60)]
+    for _ in range(40):
+        await asyncio.sleep(dice.random() * 0.001)
+        dice.choice(tasks).cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0.01)
+    assert limiter.running("x") == 0
+    (await limiter.aacquire("x")).release()
+
+
+async def test_a_place_handed_over_to_one_that_is_cancelled_goes_to_the_next():
+    limiter = Limiter(1)
+    held = limiter.acquire("x")
+    first = asyncio.create_task(limiter.aacquire("x"))
+    second = asyncio.create_task(limiter.aacquire("x"))
+    await asyncio.sleep(0)
+    held.release()  # given to the first, which has had no time to take it
+    first.cancel()
+    permit = await asyncio.wait_for(second, 5)
+    assert first.cancelled()
+    assert limiter.running("x") == 1
+    permit.release()
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_call_that_is_given_up_gives_its_place_back(kind):
+    limiter, hang = Limiter(1), threading.Event()
+    limits = Limits(timeout=0.05, max_concurrency=1, limiter=limiter)
+
+    def both():
+        replies = yield [Call("x", hang.wait, (20,)), Call("x", lambda: "fine")]
+        return replies
+
+    late, fine = (
+        run(both(), limits=limits) if kind == "sync" else asyncio.run(arun(both(), limits=limits))
+    )
+    assert isinstance(late.error, TimeoutError)
+    assert fine.value == "fine"
+    assert limiter.running("x") == 0
+    hang.set()
+    limiter.acquire("x").release()
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_waiting_for_a_place_is_not_the_calls_time(kind):
+    limiter = Limiter(1)
+    held = limiter.acquire("work")
+    threading.Timer(2.0, held.release).start()
+    limits, made = Limits(timeout=1.0, limiter=limiter), flow(2, lambda: "fine")
+    replies = run(made, limits=limits) if kind == "sync" else asyncio.run(arun(made, limits=limits))
+    assert [reply.value for reply in replies] == ["fine", "fine"]
+
+
+@pytest.mark.parametrize("timeout", [None, 5.0])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_timeout_of_the_call_itself_is_its_own_error(kind, timeout):
+    own = TimeoutError("the server took too long")
+
+    def fails():
+        raise own
+
+    limits = Limits(timeout=timeout)
+    made = flow(1, fails)
+    (reply,) = (
+        run(made, limits=limits) if kind == "sync" else asyncio.run(arun(made, limits=limits))
+    )
+    assert reply.error is own
+
+
+async def test_a_call_that_cancels_itself_is_an_error_not_the_end():
+    async def cancelled():
+        raise asyncio.CancelledError
+
+    replies = await arun(flow(1, None, cancelled))
+    assert "was cancelled" in str(replies[0].error)
+
+
+async def test_a_call_that_refuses_to_be_cancelled_is_given_up_all_the_same():
+    let_go, ended = asyncio.Event(), asyncio.Event()
+
+    async def stubborn():
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+        ended.set()
+
+    coming = arun(flow(1, None, stubborn), limits=Limits(timeout=0.05))
+    (reply,) = await asyncio.wait_for(asyncio.shield(coming), 10)
+    assert isinstance(reply.error, TimeoutError)
+    assert not ended.is_set()
+    let_go.set()
+    await ended.wait()
+
+
+def test_calls_that_hang_leave_the_threads_of_the_event_loop_alone():
+    hang = threading.Event()
+
+    async def main():
+        # More than the event loop's own pool has threads; each of them hangs.
+        limits = Limits(timeout=0.05, max_concurrency=64)
+        replies = await arun(flow(64, lambda: hang.wait(30)), limits=limits)
+        assert all(isinstance(reply.error, TimeoutError) for reply in replies)
+        return await asyncio.wait_for(asyncio.to_thread(lambda: "free"), 10)
+
+    assert asyncio.run(main()) == "free"  # and the loop ends without waiting for them
+    assert not hang.is_set()
+    hang.set()
+
+
+async def test_an_error_in_a_thread_reaches_who_waits():
+    def fails(text):
+        raise KeyError(text)
+
+    with pytest.raises(KeyError, match="mine"):
+        await in_thread(fails, "mine")
+
+
+async def test_a_sync_call_may_run_an_event_loop_of_its_own_where_one_runs_already():
+    def fetch():
+        return asyncio.run(asyncio.sleep(0, "fetched"))
+
+    for timeout in (None, 5.0):
+        assert run(flow(1, fetch), limits=Limits(timeout=timeout))[0].value == "fetched"
+
+
+def test_an_interrupt_makes_no_further_calls():
+    made = []
+
+    def interrupt():
+        made.append(1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(flow(50, interrupt), limits=Limits(timeout=5, max_concurrency=1))
+    time.sleep(0.05)
+    assert len(made) < 50
+
+
+def test_copies_are_the_gate_and_a_pickled_one_is_new():
+    limiter = Limiter(7)
+    held = limiter.acquire("x")
+    assert copy.copy(limiter) is copy.deepcopy(limiter) is limiter
+    other = pickle.loads(pickle.dumps(limiter))
+    assert (other.limit, other.running("x"), limiter.running("x")) == (7, 0, 1)
+    held.release()
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, None])
+def test_a_limit_that_lets_nobody_through_is_refused(limit):
+    with pytest.raises(ConfigError, match="limit"):
+        Limiter(limit)
