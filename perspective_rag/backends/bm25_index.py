@@ -16,7 +16,7 @@ from perspective_rag.backends.bm25_words import Words, bm25s_package
 from perspective_rag.backends.filters import indexable, passing
 from perspective_rag.flow.threads import in_thread
 from perspective_rag.storage.fingerprint import file_sha256
-from perspective_rag.storage.folder_in_work import LOCK, folder_in_work
+from perspective_rag.storage.folder_in_work import folder_in_work, remove_left
 from perspective_rag.types import Hit, Passage, Vector
 from perspective_rag.validation import count
 from perspective_rag.values import from_json
@@ -66,6 +66,7 @@ class BM25Store:
         """
         bm25s = bm25s_package()
         kept = Path(folder) / f"{'bm25' if plain else 'bm25-stems'}-{fingerprint}"
+        remove_left(kept)
         store = cls.__new__(cls)
         store._words = Words(plain=plain)
         store._passages = indexable(passages)
@@ -119,8 +120,8 @@ class BM25Store:
 
 def _sums(folder: Path) -> dict[str, str]:
     """The SHA-256 of each file of an index, by its name."""
-    files = (each for each in folder.iterdir() if each.is_file())
-    return {each.name: file_sha256(each) for each in files if each.name not in (_SUMS, LOCK)}
+    files = (each for each in folder.iterdir() if each.is_file() and each.name != _SUMS)
+    return {each.name: file_sha256(each) for each in files}
 
 
 def _check(folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from perspective_rag.errors import ConfigError
 from perspective_rag.storage.append_log import hold
 
-LOCK = "lock"
+_LOCK = ".lock"
 
 
 @contextmanager
@@ -21,16 +22,16 @@ def folder_in_work(folder: Path) -> Iterator[Path]:
     When another process was first its folder stays. Folders that killed processes left are removed.
     Raises OSError where nothing can be written.
     """
-    prefix = f"{folder.name}.new-"
-    for left in folder.parent.glob(f"{prefix}*"):
-        _remove_if_left(left)
-    new = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    remove_left(folder)
+    new = folder.with_name(f"{folder.name}.new-{secrets.token_hex(4)}")
+    # Beside the folder and older than it: no moment leaves a folder that nothing tells of.
+    lock = new.with_name(new.name + _LOCK)
     try:
-        with (new / LOCK).open("ab") as lock:
+        with lock.open("ab") as stream:
             with suppress(ConfigError):  # a disk that knows no locks
-                hold(lock, new)
+                hold(stream, new)
+            new.mkdir()
             yield new
-            (new / LOCK).unlink()
             try:
                 new.rename(folder)
             except OSError:
@@ -38,15 +39,14 @@ def folder_in_work(folder: Path) -> Iterator[Path]:
                     raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
+        with suppress(OSError):
+            lock.unlink()
 
 
-def _remove_if_left(folder: Path) -> None:
-    """Removes a folder that no process holds."""
-    try:
-        with (folder / LOCK).open("rb") as lock:
-            hold(lock, folder)
-            shutil.rmtree(folder, ignore_errors=True)
-    except FileNotFoundError:  # just made, or just moved
-        return
-    except (ConfigError, OSError):
-        return
+def remove_left(folder: Path) -> None:
+    """Removes what killed processes left of their work on ``folder``; what is in work stays."""
+    for lock in folder.parent.glob(f"{glob.escape(folder.name)}.new-*{_LOCK}"):
+        with suppress(ConfigError, OSError), lock.open("rb") as stream:
+            hold(stream, lock)
+            shutil.rmtree(lock.with_name(lock.name.removesuffix(_LOCK)), ignore_errors=True)
+            lock.unlink()
