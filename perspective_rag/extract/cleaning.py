@@ -8,6 +8,7 @@ import unicodedata
 
 from perspective_rag.extract.english import (
     ARTICLES,
+    BASE_VERBS,
     CONJUNCTIONS,
     PREPOSITIONS,
     bare,
@@ -141,7 +142,8 @@ def _titled(words: list[str]) -> bool:
 def _usual(word: str) -> bool:
     """True for a word that is no name."""
     core = bare(word)
-    return bool(tags(core) - {"P"}) and core not in vocabulary().names
+    known = core in BASE_VERBS or bool(tags(core) - {"P"})
+    return known and core not in vocabulary().names
 
 
 def _lowered(word: str) -> str:

@@ -26,8 +26,8 @@ BASE_VERBS = _words(
     privatize nationalise nationalize legalise legalize criminalise criminalize decriminalise
     decriminalize punish sentence execute arrest accept reject admit deny refuse recognise recognize
     legitimise legitimize protect preserve conserve defend save help assist aid provide offer supply
-    deliver teach learn study educate train attend choose select prefer favour favor use wear carry
-    own hold drive ride eat drink smoke play watch read write publish censor monitor track test
+    deliver store teach learn study educate train attend choose select prefer favour favor use wear
+    carry own hold drive ride eat drink smoke play watch read write publish censor monitor track test
     screen vaccinate treat cure donate share build construct develop create design produce grow farm
     raise breed hunt kill clone explore colonise colonize travel visit work earn retire quit leave
     join vote elect run serve fight invade intervene withdraw negotiate cooperate apologise

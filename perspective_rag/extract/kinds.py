@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from perspective_rag.extract.english import (
     AUXILIARIES,
+    BASE_VERBS,
     OBJECT_PRONOUNS,
     POSSESSIVES,
+    SUBJECT_PRONOUNS,
     WH_WORDS,
     bare,
 )
@@ -105,6 +108,7 @@ _ASKS_LATE = re.compile(
     r"|who(?:['’]s)? (?:is|was|does|did|plays?|won|wrote))\b",
     re.IGNORECASE,
 )
+_AFTER_RELATIVE = AUXILIARIES | SUBJECT_PRONOUNS | {"to"}
 _LEADS = frozenset("in for by on at of to from with into about under around during".split())
 _LEFT_OPEN = frozenset(
     "of for in by to on at as with from into than after before when is are was were the called"
@@ -217,7 +221,15 @@ def asks_for_a_word(question: str) -> bool:
     if not words:
         return False
     opens = words[0] in _LEADS and not WH_WORDS.isdisjoint(words[1:4])
-    return opens or words[-1] in _LEFT_OPEN or bool(_ASKS_LATE.search(question))
+    if opens or words[-1] in _LEFT_OPEN:
+        return True
+    late = _ASKS_LATE.search(question)
+    if late is None:
+        return False
+    before, behind = question[: late.start()].split(), question[late.end() :].split()
+    told = len(before) > 2 and not question.rstrip().endswith("?") and bool(finite_verb(before))
+    relative = late[0].lower() == "which" and bool(behind) and bare(behind[0]) in _AFTER_RELATIVE
+    return not (told and relative)  # "Wind is a source which we should use"
 
 
 def is_demand(text: str) -> bool:
@@ -229,4 +241,20 @@ def is_demand(text: str) -> bool:
     if len(words) < 2:
         return False
     likely = verb_share(first) >= 0.35 and bool(tags(words[1]) & {"det", "s", "P"})
-    return (verb_share(first) > 0.5 or likely) and finite_verb(words) is None
+    likely |= first in BASE_VERBS and "a" in tags(words[1])
+    return (verb_share(first) > 0.5 or likely) and _no_other_verb(words)
+
+
+def _no_other_verb(words: Sequence[str]) -> bool:
+    """True where no other word carries the text; a participle does not: "Abolish standardised
+    tests", "Pay teachers based on merit".
+    """
+    place = finite_verb(words)
+    if place is None:
+        return True
+    if not {"p", "d"} <= tags(words[place]):
+        return False
+    return bare(words[place]) in _DESCRIBING or "n" not in tags(words[0])
+
+
+_DESCRIBING = frozenset("based built made produced born grown".split())

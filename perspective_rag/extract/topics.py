@@ -49,7 +49,8 @@ _HOUSE = re.compile(
     re.IGNORECASE,
 )
 _HOUSE_FOR = re.compile(
-    r"^(?:supports?|favou?rs?|welcomes?|opposes?|regrets?|rejects?|condemns?) (?P<topic>.+)$",
+    r"^(?:supports?|believes? in|favou?rs?|welcomes?|opposes?|regrets?|rejects?|condemns?)"
+    r" (?P<topic>.+)$",
     re.IGNORECASE,
 )
 _THOUGHTS = re.compile(

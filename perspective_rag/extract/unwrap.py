@@ -90,7 +90,7 @@ _CLAUSE_HEADS = tuple(
         r"^(?:true or false|yes or no|fact or (?:fiction|myth)|myth or (?:fact"
         r"|reality))\s*[:?,-]\s*",
         r"^(?:resolved|motion|the motion|proposition|claim|statement|thesis|thbt|this house"
-        r" believes"
+        r" believes(?! in\b)"
         r"|this house (?:thinks|holds|is of the opinion|maintains)|be it resolved)"
         r"(?:,? that\b|\s*[:,-])?\s*(?:that\s+)?",
         r"^(?:today's|tonight's|this week's|the) (?:motion|debate|topic|question)"

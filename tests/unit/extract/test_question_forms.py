@@ -84,12 +84,18 @@ SIDES = {
     "debates": {
         "THW ban private cars in city centres": ("We should ban private cars in city centres", "We should not ban private cars in city centres"),
         "This house believes that sport should be free of politics": ("Sport should be free of politics", "Sport should not be free of politics"),
+        "This house believes in city farms": ("City farms are a good idea", "City farms are not a good idea"),
         "Resolved: that the Senate should be abolished": ("The Senate should be abolished", "The Senate should not be abolished"),
         "Pros and cons of nuclear power": ("Nuclear power is a good idea", "Nuclear power is not a good idea"),
         "Euthanasia: for and against": ("Euthanasia is a good idea", "Euthanasia is not a good idea"),
         "Debate topic: should zoos exist?": ("Zoos should exist", "Zoos should not exist"),
     },
     "statements and demands": {
+        "Store nuclear waste underground": ("We should store nuclear waste underground", "We should not store nuclear waste underground"),
+        "Abolish standardised tests in schools": ("We should abolish standardised tests in schools", "We should not abolish standardised tests in schools"),
+        "Pay nurses based on their hours": ("We should pay nurses based on their hours", "We should not pay nurses based on their hours"),
+        "Cats Should Be Kept Out Of City Parks": ("Cats should be kept out of city parks", "Cats should not be kept out of city parks"),
+        "Wind is a source which we should use": ("Wind is a source which we should use", "Wind is not a source which we should use"),
         "Stop building motorways.": ("We should stop building motorways", "We should not stop building motorways"),
         "Ban cars from city centres": ("We should ban cars from city centres", "We should not ban cars from city centres"),
         "Don't teach religion in schools": ("We should not teach religion in schools", "We should teach religion in schools"),
