@@ -27,10 +27,10 @@ BASE_VERBS = _words(
     decriminalize punish sentence execute arrest accept reject admit deny refuse recognise recognize
     legitimise legitimize protect preserve conserve defend save help assist aid provide offer supply
     deliver store teach learn study educate train attend choose select prefer favour favor use wear
-    carry own hold drive ride eat drink smoke play watch read write publish censor monitor track test
+    own hold drive ride eat drink smoke play watch read write publish censor monitor track test
     screen vaccinate treat cure donate share build construct develop create design produce grow farm
     raise breed hunt kill clone explore colonise colonize travel visit work earn retire quit leave
-    join vote elect run serve fight invade intervene withdraw negotiate cooperate apologise
+    carry join vote elect run serve fight invade intervene withdraw negotiate cooperate apologise
     apologize compensate repay forgive lend borrow believe trust respect value consider think feel
     know understand see hear say speak talk tell ask answer celebrate honour honor display show hide
     reveal disclose publicise publicize label warn inform consult lead follow change improve fix
