@@ -113,7 +113,7 @@ def read_corpus(options: argparse.Namespace, screen: Console) -> Corpus:
     from perspective_rag.commands.showing import show_problems
 
     with screen.status("reading the corpus"):
-        corpus = Corpus.load(options.corpus)
+        corpus = Corpus.load(options.corpus, cache=options.cache)
     show_problems(corpus, screen)
     return corpus
 

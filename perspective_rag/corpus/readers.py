@@ -161,6 +161,11 @@ class _Names:
         return name
 
 
+def corpus_files(start: Path) -> Iterator[Path]:
+    """The files that would be read at a path."""
+    return _files(start, lambda problem: None)
+
+
 def _files(start: Path, tell: Callable[[ReadProblem], None]) -> Iterator[Path]:
     if not start.is_dir():
         yield start
