@@ -14,16 +14,17 @@ from perspective_rag.commands.parts import (
     model_parts,
     packaged_encoder,
     pipeline_over,
+    reading,
 )
 from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.corpus import Corpus
 from perspective_rag.corpus.loading import EXAMPLE_DEBATES
-from perspective_rag.types import Passage
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.serve.loading import Loaded, Loader, Progress
 from perspective_rag.text import printable
+from perspective_rag.types import Passage
 from perspective_rag.values import from_json
 
 _log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def _read(options: argparse.Namespace, progress: Progress) -> Corpus:
             progress("reading", count, None)
 
     progress("reading", 0, None)
-    corpus = Corpus.load(options.corpus, cache=options.cache, on_passage=tell)
+    corpus = Corpus.load(options.corpus, cache=options.cache, on_passage=tell, **reading(options))
     for problem in corpus.problems[:_PROBLEMS_LOGGED]:
         _log.warning("%s", printable(str(problem)))
     if corpus.problems:

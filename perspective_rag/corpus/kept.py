@@ -56,6 +56,7 @@ def kept_corpus(
     on_problem: OnProblem,
     on_passage: OnPassage,
     whole: bool = False,
+    **how: Any,
 ) -> Kept | None:
     """The passages at a path from ``cache``, which are read and put there where they are not in it.
 
@@ -69,7 +70,10 @@ def kept_corpus(
     state = _state(start)
     if sum(size for _, size, *_ in state) < WORTH_KEEPING:
         return None
-    name = f"corpus-{fingerprint(os.path.abspath(start))}-"
+    read_as = {key: value for key, value in how.items() if value is not None}
+    if callable(page := read_as.get("read_page")):
+        read_as["read_page"] = getattr(page, "__qualname__", type(page).__qualname__)
+    name = f"corpus-{fingerprint(os.path.abspath(start), read_as)}-"
     folder = cache / f"{name}{fingerprint(_READING, state)}"
     remove_left(folder)
     latest = max(date for _, _, *dates in state for date in dates)
@@ -86,7 +90,7 @@ def kept_corpus(
         shutil.rmtree(folder, ignore_errors=True)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        _keep(folder, start, on_problem, on_passage)
+        _keep(folder, start, how, on_problem, on_passage)
         _remove_others(cache, name, folder)
         return Kept(folder, start)
     except (OSError, ValueError, TypeError) as error:
@@ -96,7 +100,13 @@ def kept_corpus(
         return None
 
 
-def _keep(folder: Path, start: Path, on_problem: OnProblem, on_passage: OnPassage) -> None:
+def _keep(
+    folder: Path,
+    start: Path,
+    how: dict[str, Any],
+    on_problem: OnProblem,
+    on_passage: OnPassage,
+) -> None:
     problems: list[ReadProblem] = []
 
     def tell(problem: ReadProblem) -> None:
@@ -111,7 +121,7 @@ def _keep(folder: Path, start: Path, on_problem: OnProblem, on_passage: OnPassag
     read_at = time.time_ns()
     with folder_in_work(folder) as new:
         new.chmod(0o700)  # texts that may be for their owner alone
-        written = write_passages(new, read_corpus(start, on_problem=tell))
+        written = write_passages(new, read_corpus(start, on_problem=tell, **how))
         values = {
             "fingerprint": fingerprint(parts(written), digits=32),
             "read_at": read_at,
