@@ -41,6 +41,15 @@ def positions_of(passages: Sequence[Passage]) -> Callable[[str], int | None]:
     return {passage.id: i for i, passage in enumerate(passages)}.get
 
 
+def rows_of(passages: Sequence[Passage], ids: Sequence[str]) -> Positions:
+    """The row of the passage with each id, -1 for an id that is not there; shape (n,)."""
+    if isinstance(passages, StoredPassages):
+        return passages.rows(ids)
+    place = positions_of(passages)
+    found = (place(id) for id in ids)
+    return np.array([-1 if row is None else row for row in found], dtype=np.int64)
+
+
 def passing(passages: Sequence[Passage], filter: Any) -> Positions | None:
     """Positions of the passages that pass a filter, or None for all of them.
 

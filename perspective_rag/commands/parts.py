@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
+from perspective_rag.commands.reading_options import reading, reading_options
 from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.corpus import Corpus
-from perspective_rag.corpus.formats import FORMATS
 from perspective_rag.corpus.loading import EXAMPLE_DEBATES
-from perspective_rag.corpus.records import COLUMNS
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extract.llm import LLMExtractor
 from perspective_rag.extract.rules import RuleExtractor
@@ -24,7 +23,6 @@ from perspective_rag.judge.presets import PRESETS
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
 from perspective_rag.reporting.progress import progress_bars
-from perspective_rag.web.archived import web_page_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +33,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 def corpus_options(
     parser: argparse.ArgumentParser, *, required: bool = False, default: Path | None = None
 ) -> None:
-    """Adds ``--corpus`` or ``--example``, how it is read, ``--dense``, ``--encoder``, ``--cache``."""
+    """Adds ``--corpus`` or ``--example`` and how it is read and searched."""
     source = parser.add_mutually_exclusive_group(required=required)
     source.add_argument(
         "--corpus",
@@ -67,38 +65,6 @@ def corpus_options(
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
     )
-
-
-def reading_options(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--format`` and ``--columns``."""
-    parser.add_argument(
-        "--format", choices=FORMATS, help="of all files of the corpus (default: by their names)"
-    )
-    parser.add_argument(
-        "--columns",
-        type=_columns,
-        metavar="text=NAME,...",
-        help="the fields that hold text, title or id (default: by their names)",
-    )
-
-
-def reading(options: argparse.Namespace) -> dict[str, Any]:
-    """What ``Corpus.load`` and ``read_corpus`` take of ``reading_options``."""
-    return {
-        "format": getattr(options, "format", None),
-        "columns": getattr(options, "columns", None),
-        "read_page": web_page_text(),
-    }
-
-
-def _columns(text: str) -> dict[str, str]:
-    parts = [part.partition("=") for part in text.split(",")]
-    if not all(name.strip() in COLUMNS and value.strip() for name, _, value in parts):
-        raise argparse.ArgumentTypeError(
-            f"expected NAME=COLUMN, with a comma between several, of {', '.join(COLUMNS)};"
-            f" got {text!r}"
-        )
-    return {name.strip(): value.strip() for name, _, value in parts}
 
 
 def calibration_option(parser: argparse.ArgumentParser) -> None:

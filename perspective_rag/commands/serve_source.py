@@ -14,8 +14,8 @@ from perspective_rag.commands.parts import (
     model_parts,
     packaged_encoder,
     pipeline_over,
-    reading,
 )
+from perspective_rag.commands.reading_options import reading
 from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.corpus import Corpus
 from perspective_rag.corpus.loading import EXAMPLE_DEBATES

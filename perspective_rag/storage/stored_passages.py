@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.types import Passage
@@ -84,6 +85,15 @@ class StoredPassages(Sequence[Passage]):
                 return found
             at += 1
         return None
+
+    def rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Where the passages with these ids stand, -1 where there is none, by the ids' hashes."""
+        wanted = np.fromiter((_hash(id) for id in ids), dtype=np.uint64, count=len(ids))
+        at = np.minimum(np.searchsorted(self._hashes, wanted), len(self) - 1)
+        found: NDArray[np.int64] = np.where(
+            self._hashes[at] == wanted, self._positions[at], np.int64(-1)
+        )
+        return found
 
 
 def write_passages(folder: Path, passages: Iterable[Passage]) -> Iterator[Passage]:
