@@ -85,7 +85,7 @@ def _read(options: argparse.Namespace, progress: Progress) -> Corpus:
 
 
 def _retriever(options: argparse.Namespace, progress: Progress) -> Loaded:
-    passages = (lambda: _read(options, progress).passages) if options.corpus else None
+    passages = (lambda: list(_read(options, progress).passages)) if options.corpus else None
     store, embedder = made_store(options.retriever, passages)
     progress("indexing", 0, None)
     judge = judge_of("default", options.cache)
