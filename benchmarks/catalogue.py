@@ -157,6 +157,13 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         ("perspectrum",),
     ),
     Benchmark(
+        "embedding",
+        "passages embedded a second, beside sentence-transformers",
+        "a corpus",
+        "3 min",
+        "benchmarks.embedding.command",
+    ),
+    Benchmark(
         "overhead",
         "what wrapping adds to each store's own searches",
         "none: random vectors",

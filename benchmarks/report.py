@@ -23,6 +23,7 @@ from benchmarks.coverage.report import summary_table
 from benchmarks.coverage.report import table as coverage_table
 from benchmarks.debates.report import tables as debates_tables
 from benchmarks.downstream.report import sections as downstream_sections
+from benchmarks.embedding.report import table as embedding_table
 from benchmarks.judge_pools.report import tables as judge_pools_tables
 from benchmarks.latency.report import tables as latency_tables
 from benchmarks.latency.report import whole_table
@@ -56,6 +57,11 @@ def coverage_summary(document: Mapping[str, Any]) -> str:
     """The rows of ``benchmarks.coverage`` that tell the story."""
     results = document["results"]
     return summary_table(results, f"{results['questions']} questions, 95% intervals").markdown()
+
+
+def embedding(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.embedding``."""
+    return embedding_table(document["results"]).markdown()
 
 
 def latency(document: Mapping[str, Any]) -> str:
@@ -161,6 +167,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "coverage-ablation": ("coverage_ablation", coverage),
     "coverage-topics": ("coverage_topics", coverage),
     "debates": ("debates", debates),
+    "embedding": ("embedding", embedding),
     "judge_pools": ("judge_pools", judge_pools),
     "judge_pools-before": ("judge_pools-before", judge_pools),
     "latency": ("latency", latency),

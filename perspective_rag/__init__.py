@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perspective_rag.backends.callables import CallableLLM as CallableLLM
     from perspective_rag.backends.callables import CallableStore as CallableStore
     from perspective_rag.backends.faiss_index import FaissStore as FaissStore
+    from perspective_rag.backends.faiss_published import PublishedFaissStore as PublishedFaissStore
     from perspective_rag.backends.llm_cache import CachedLLM as CachedLLM
     from perspective_rag.backends.numpy_index import NumpyStore as NumpyStore
     from perspective_rag.backends.onnx_minilm import OnnxMiniLM as OnnxMiniLM
@@ -94,6 +95,7 @@ _HOMES = {
     "backends.bm25_index": ["BM25Store"],
     "backends.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
     "backends.faiss_index": ["FaissStore"],
+    "backends.faiss_published": ["PublishedFaissStore"],
     "backends.llm_cache": ["CachedLLM"],
     "backends.numpy_index": ["NumpyStore"],
     "backends.onnx_minilm": ["OnnxMiniLM"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -15,13 +14,11 @@ import numpy as np
 from perspective_rag.backends.bm25_words import Words, bm25s_package
 from perspective_rag.backends.filters import indexable, passing
 from perspective_rag.flow.threads import in_thread
-from perspective_rag.storage.fingerprint import file_sha256
 from perspective_rag.storage.folder_in_work import folder_in_work, remove_left
+from perspective_rag.storage.sealed_folder import check_sealed, seal
 from perspective_rag.types import Hit, Passage, Vector
 from perspective_rag.validation import count
-from perspective_rag.values import from_json
 
-_SUMS = "checksums.json"
 _log = logging.getLogger(__name__)
 
 
@@ -57,12 +54,14 @@ class BM25Store:
         *,
         fingerprint: str,
         plain: bool = False,
+        whole: bool = False,
     ) -> BM25Store:
         """The store of passages from ``folder``, made and kept there when it is not in it yet.
 
         ``fingerprint`` is theirs (``Corpus.fingerprint``): the index lies in a folder of that name.
-        One that cannot be read, or whose files are not what was written, is made anew; one that
-        cannot be written is logged and not kept.
+        It is mapped into memory. One that cannot be read, or whose files are not what was written,
+        is made anew; one that cannot be written is logged and not kept. ``whole`` reads and checks
+        all of it, also where its dates say that nothing was written since.
         """
         bm25s = bm25s_package()
         kept = Path(folder) / f"{'bm25' if plain else 'bm25-stems'}-{fingerprint}"
@@ -72,8 +71,8 @@ class BM25Store:
         store._passages = indexable(passages)
         if kept.is_dir():
             try:
-                _check(kept)
-                store._index = bm25s.BM25.load(kept, show_progress=False)
+                check_sealed(kept, whole=whole)
+                store._index = bm25s.BM25.load(kept, mmap=True, show_progress=False)
                 if store._index.scores["num_docs"] == len(store._passages):
                     return store
             except Exception as error:  # whatever a damaged file makes of bm25s
@@ -113,24 +112,6 @@ class BM25Store:
             # Written beside its place and moved there whole: a folder of that name is complete.
             with folder_in_work(folder) as new:
                 self._index.save(new, show_progress=False)
-                (new / _SUMS).write_text(json.dumps(_sums(new)), encoding="utf-8")
+                seal(new)
         except OSError as error:
             _log.warning("%s cannot be written, the index is not kept: %s", folder, error)
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file of an index, by its name."""
-    files = (each for each in folder.iterdir() if each.is_file() and each.name != _SUMS)
-    return {each.name: file_sha256(each) for each in files}
-
-
-def _check(folder: Path) -> None:
-    """Raises ValueError where the files are not those that were written."""
-    try:
-        written = from_json((folder / _SUMS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ValueError("it has no checksums, as of an earlier build") from None
-    found = _sums(folder)
-    if written != found:
-        wrong = sorted(name for name in {*written, *found} if written.get(name) != found.get(name))
-        raise ValueError(f"damaged: {', '.join(wrong)}")

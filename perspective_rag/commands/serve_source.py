@@ -15,15 +15,16 @@ from perspective_rag.commands.parts import (
     packaged_encoder,
     pipeline_over,
 )
+from perspective_rag.commands.reading_options import reading
 from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.corpus import Corpus
 from perspective_rag.corpus.loading import EXAMPLE_DEBATES
-from perspective_rag.corpus.readers import ReadProblem, read_corpus
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.serve.loading import Loaded, Loader, Progress
 from perspective_rag.text import printable
+from perspective_rag.types import Passage
 from perspective_rag.values import from_json
 
 _log = logging.getLogger(__name__)
@@ -65,22 +66,26 @@ def examples_of(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _read(options: argparse.Namespace, progress: Progress) -> Corpus:
-    problems: list[ReadProblem] = []
-    passages = []
+    count = 0
+
+    def tell(passage: Passage) -> None:
+        nonlocal count
+        count += 1
+        if count % _TOLD_EVERY == 0:
+            progress("reading", count, None)
+
     progress("reading", 0, None)
-    for each in read_corpus(options.corpus, on_problem=problems.append):
-        passages.append(each)
-        if len(passages) % _TOLD_EVERY == 0:
-            progress("reading", len(passages), None)
-    for problem in problems[:_PROBLEMS_LOGGED]:
+    corpus = Corpus.load(options.corpus, cache=options.cache, on_passage=tell, **reading(options))
+    for problem in corpus.problems[:_PROBLEMS_LOGGED]:
         _log.warning("%s", printable(str(problem)))
-    if problems:
-        _log.warning("%d could not be read; %d passages were", len(problems), len(passages))
-    return Corpus(passages, problems)
+    if corpus.problems:
+        found = len(corpus.problems), len(corpus)
+        _log.warning("%d could not be read; %d passages were", *found)
+    return corpus
 
 
 def _retriever(options: argparse.Namespace, progress: Progress) -> Loaded:
-    passages = (lambda: _read(options, progress).passages) if options.corpus else None
+    passages = (lambda: list(_read(options, progress).passages)) if options.corpus else None
     store, embedder = made_store(options.retriever, passages)
     progress("indexing", 0, None)
     judge = judge_of("default", options.cache)

@@ -6,8 +6,9 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from perspective_rag.corpus.loading import Corpus
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.protocols import Embedder
 from perspective_rag.storage.append_log import hold
+from perspective_rag.storage.sealed_folder import has_date, set_date
 from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.types import Matrix, Passage
 from perspective_rag.validation import count
@@ -109,12 +111,14 @@ def _build(target: Path, corpus: Corpus, work: _Work, model_name: str, dtype: st
 
 
 def open_dense_index(
-    folder: str | os.PathLike[str], *, fingerprint: str, model_name: str
+    folder: str | os.PathLike[str], *, fingerprint: str, model_name: str, whole: bool = False
 ) -> Matrix:
     """A finished index, shape (n, d), memory-mapped read-only.
 
-    Raises CorpusError when there is none, when it is unfinished or damaged, or belongs to another
-    corpus or model.
+    All rows are checked the first time; then the file gets a date made of its checksums, and is
+    not read again while it has that date. ``whole`` reads and checks it all the same. Raises
+    CorpusError when there is none, when it is unfinished or damaged, or belongs to another corpus
+    or model.
     """
     target = Path(folder)
     manifest = _matching_manifest(target, fingerprint, model_name)
@@ -126,12 +130,18 @@ def open_dense_index(
             " build_dense_index goes on from there"
         )
     rows: Matrix = _rows(target, manifest)
+    sum_ = sha256(repr((manifest.rows, manifest.checks)).encode()).hexdigest()
+    if not whole and manifest.checks and has_date(_data(target), sum_):
+        return rows
     for start, stop, check in manifest.checks:
         if zlib.crc32(rows[start:stop].tobytes()) != check:
             raise _damaged(target, start)
     for start in range(0, len(rows), WINDOW):
         if not np.isfinite(rows[start : start + WINDOW]).all():
             raise _damaged(target, start)
+    if manifest.checks:
+        with suppress(OSError):  # a disk that cannot be written
+            set_date(_data(target), sum_)
     return rows
 
 

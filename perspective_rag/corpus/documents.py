@@ -56,8 +56,14 @@ def _front_title(front: str) -> str:
 def html_record(path: Path, report: Report) -> Iterator[Record]:
     """The text of an HTML file, a line for each block, without scripts, styles, navigation."""
     data = path.read_bytes()
+    title, text = page_text(data, report, declared_charset(data))
+    yield from _record(text, title, report)
+
+
+def page_text(data: bytes, report: Report, charset: str | None) -> tuple[str, str]:
+    """Title and text of an HTML page, as ``html_record`` finds them."""
     page = _Page()
-    markup = decoded(data, report, declared_charset(data))
+    markup = decoded(data, report, charset)
     try:
         # The line end completes an entity at the end. The parser's own close() goes through what is
         # never ended once for each "<" in it.
@@ -66,7 +72,7 @@ def html_record(path: Path, report: Report) -> Iterator[Record]:
             report(0, f"the last {len(page.rawdata)} characters are in a tag that never ends")
     except AssertionError as error:  # html.parser, on some broken declarations
         report(0, f"cannot be read to its end: {error}")
-    yield from _record(page.text(), page.title or page.heading, report)
+    return page.title or page.heading, page.text()
 
 
 def declared_charset(data: bytes) -> str | None:

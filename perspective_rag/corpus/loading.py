@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from perspective_rag.corpus.kept import kept_corpus
 from perspective_rag.corpus.readers import ReadProblem, read_corpus
+from perspective_rag.corpus.warc import PageText
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Passage
 
@@ -21,27 +24,59 @@ EXAMPLE_DEBATES = EXAMPLE_DATA / "debates" / "passages.jsonl"
 
 @dataclass(frozen=True)
 class Corpus:
-    """Passages, and what could not be read when they were loaded."""
+    """Passages, and what could not be read when they were loaded.
 
-    passages: list[Passage]
+    ``passages`` is a list, or, where they were kept in a cache, a sequence that reads each passage
+    as it is asked for.
+    """
+
+    passages: Sequence[Passage]
     problems: list[ReadProblem] = field(default_factory=list)
+    known_fingerprint: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def load(
         cls,
         path: str | os.PathLike[str],
         *,
+        format: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        read_page: PageText | None = None,
         on_problem: Callable[[ReadProblem], None] | None = None,
+        on_passage: Callable[[Passage], None] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        whole: bool = False,
     ) -> Corpus:
-        """Everything ``read_corpus`` finds at a path; raises as it does."""
+        """Everything ``read_corpus`` finds at a path, with its arguments; raises as it does.
+
+        ``on_passage`` is called with each passage as it is read. ``cache`` is a folder in which
+        what was read of a corpus of 1 MB or more is kept: it is not read again while every file has
+        the size and the dates it had. ``whole`` checks all bytes of what was kept, not dates alone.
+        """
         problems: list[ReadProblem] = []
+        told = 0
 
         def keep(problem: ReadProblem) -> None:
             problems.append(problem)
-            if on_problem is not None:
+            if on_problem is not None and len(problems) > told:
                 on_problem(problem)
 
-        return cls(list(read_corpus(path, on_problem=keep)), problems)
+        how: dict[str, Any] = {"format": format, "columns": columns, "read_page": read_page}
+        see = on_passage or (lambda passage: None)
+        if cache is not None:
+            kept = kept_corpus(
+                path, Path(cache), on_problem=keep, on_passage=see, whole=whole, **how
+            )
+            if kept is not None:
+                return cls(kept.passages, kept.problems, kept.fingerprint)
+            # What could not be kept is read again, and has the same problems, in the same order.
+            told = len(problems)
+            problems.clear()
+        passages = []
+        for passage in read_corpus(path, on_problem=keep, **how):
+            passages.append(passage)
+            see(passage)
+        return cls(passages, problems)
 
     @classmethod
     def example(cls) -> Corpus:
@@ -51,6 +86,8 @@ class Corpus:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that change with any id, any text and the order."""
+        if self.known_fingerprint is not None:
+            return self.known_fingerprint
         return fingerprint(((each.id, each.text) for each in self.passages), digits=32)
 
     def __len__(self) -> int:

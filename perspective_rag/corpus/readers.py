@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perspective_rag.corpus.documents import html_record, markdown_record, text_record
-from perspective_rag.corpus.records import Record, Report, csv_records, jsonl_records
+from perspective_rag.corpus.formats import (
+    DOCUMENTS,
+    ENDINGS,
+    FORMATS,
+    How,
+    beir_corpus,
+    format_of,
+)
+from perspective_rag.corpus.names import Names
+from perspective_rag.corpus.records import Record, Report
 from perspective_rag.corpus.splitting import count_words, split_text
+from perspective_rag.corpus.tables import HUB, hub_records
+from perspective_rag.corpus.warc import PageText
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.text import printable, valid
 from perspective_rag.types import Passage
@@ -21,18 +31,6 @@ LONGEST_PASSAGE = 150
 LONGEST_DOCUMENT = 100_000_000
 """Bytes from which on a document, which is read whole, is left out."""
 
-_Reader = Callable[[Path, Report], Iterator[Record]]
-_READERS: dict[str, _Reader] = {
-    ".jsonl": jsonl_records,
-    ".jsonl.gz": jsonl_records,
-    ".csv": csv_records,
-    ".tsv": csv_records,
-    ".txt": text_record,
-    ".md": markdown_record,
-    ".html": html_record,
-    ".htm": html_record,
-}
-_DOCUMENTS = (text_record, markdown_record, html_record)
 _NOT_REGULAR = "no regular file (a pipe, a device, or a link that leads nowhere)"
 
 _log = logging.getLogger(__name__)
@@ -55,34 +53,54 @@ class ReadProblem:
 
 
 def read_corpus(
-    path: str | os.PathLike[str], *, on_problem: Callable[[ReadProblem], None] | None = None
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    read_page: PageText | None = None,
+    on_problem: Callable[[ReadProblem], None] | None = None,
 ) -> Iterator[Passage]:
-    """The passages of a file (.jsonl, .jsonl.gz, .csv, .tsv, .txt, .md, .html) or a folder of such.
+    """The passages of a file, a folder of files, or ``hf:NAME[:CONFIG][:SPLIT]``, a Hugging Face
+    dataset.
 
-    A record's ``id``, ``title`` and ``text`` (or contents, body, passage, document) become the
-    passage, every other field its metadata; without an id it is named after file and line. A text
-    of more than 150 words is split at sentence ends, with {"part": i} in the metadata. Records are
-    streamed; what stays in memory is their ids, and one file at a time for .txt, .md and .html.
+    Files are .jsonl, .csv, .tsv (each also .gz), .parquet, .warc, .wet, .txt, .md and .html; of a
+    folder in the layout of BEIR the corpus alone is read. A record's ``id``, ``title`` and ``text``
+    (or contents, body, passage, document, raw) become the passage, every other field its metadata;
+    without an id it is named after file and line. A text of more than 150 words is split at
+    sentence ends, with {"part": i} in the metadata. Records are streamed; what stays in memory is 8
+    bytes for each id that does not count on, and one file at a time for .txt, .md and .html.
+
+    ``format`` is that of all files, whatever their names: jsonl, csv, parquet, warc, text, markdown
+    or html. ``columns`` names the fields of ``id``, ``title`` or ``text`` where they are others.
+    ``read_page`` finds (title, text) of an archived page, from its bytes and its address.
 
     What cannot be read is left out and given to ``on_problem`` (default: logged as a warning): also
     what is no regular file (a pipe, a device), a document of more than 100 MB and a line of more
     than 32 million characters. Raises CorpusError when the path does not exist, is no regular file
-    or folder or holds no passage, ConfigError when its type is not supported.
+    or folder or holds no passage, ConfigError when its type is not supported, MissingDependency
+    for Parquet, web archives and datasets without the extras ``parquet``, ``warc`` and ``hub``.
     """
+    how = How(format, columns or {}, read_page)
+    tell = on_problem or (lambda problem: _log.warning("%s", printable(str(problem))))
+    if os.fspath(path).startswith(HUB):
+        return _passages(path, how, tell)
     start = Path(path)
     if not start.exists():
         raise CorpusError(f"{start} does not exist")
-    if not start.is_dir() and _reader_of(start) is None:
-        raise ConfigError(f"{start.name}: unsupported file type; supported: {', '.join(_READERS)}")
+    if not start.is_dir() and how.format is None and format_of(start) is None:
+        raise ConfigError(
+            f"{start.name}: unsupported file type; supported: {', '.join(ENDINGS)}; of another "
+            f"name with a format: {', '.join(FORMATS)}"
+        )
     if not start.is_dir() and not os.path.isfile(start):
         raise CorpusError(f"{start} is {_NOT_REGULAR}")
-    return _passages(
-        start, on_problem or (lambda problem: _log.warning("%s", printable(str(problem))))
-    )
+    return _passages(start, how, tell)
 
 
-def _passages(start: Path, on_problem: Callable[[ReadProblem], None]) -> Iterator[Passage]:
-    names = _Names()
+def _passages(
+    start: str | os.PathLike[str], how: How, on_problem: Callable[[ReadProblem], None]
+) -> Iterator[Passage]:
+    names = Names()
     first: ReadProblem | None = None
     empty = True
 
@@ -91,28 +109,50 @@ def _passages(start: Path, on_problem: Callable[[ReadProblem], None]) -> Iterato
         first = first or problem
         on_problem(problem)
 
-    for path in _files(start, tell):
-        name = valid(path.relative_to(start).as_posix() if start.is_dir() else path.name)
-        for passage in _of_file(path, name, names, tell):
-            empty = False
-            yield passage
+    found = (
+        _of_files(start, how, names, tell)
+        if isinstance(start, Path)
+        else _of_hub(os.fspath(start), how, names, tell)
+    )
+    for passage in found:
+        empty = False
+        yield passage
     if empty:
         reason = f"; first problem: {first}" if first else ""
         raise CorpusError(f"{start} holds no passages{reason}")
 
 
-def _of_file(
-    path: Path, name: str, names: _Names, tell: Callable[[ReadProblem], None]
+def _of_hub(
+    source: str, how: How, names: Names, tell: Callable[[ReadProblem], None]
 ) -> Iterator[Passage]:
-    reader = _reader_of(path)
-    if reader is None:
-        tell(ReadProblem(path, 0, f"left out: unsupported type; supported: {', '.join(_READERS)}"))
+    def report(line: int, message: str) -> None:
+        tell(ReadProblem(Path(source), line, message))
+
+    for record in hub_records(source, report, how.columns):
+        named = replace(record, id=record.id or f"{source.removeprefix(HUB)}:{record.line}")
+        yield from _split(named, names, report)
+
+
+def _of_files(
+    start: Path, how: How, names: Names, tell: Callable[[ReadProblem], None]
+) -> Iterator[Passage]:
+    for path in _files(start, tell):
+        name = valid(path.relative_to(start).as_posix() if start.is_dir() else path.name)
+        yield from _of_file(path, name, how, names, tell)
+
+
+def _of_file(
+    path: Path, name: str, how: How, names: Names, tell: Callable[[ReadProblem], None]
+) -> Iterator[Passage]:
+    format = how.format or format_of(path)
+    if format is None:
+        tell(ReadProblem(path, 0, f"left out: unsupported type; supported: {', '.join(ENDINGS)}"))
         return
 
     def report(line: int, message: str) -> None:
         tell(ReadProblem(path, line, message))
 
-    is_document = reader in _DOCUMENTS
+    is_document = format in DOCUMENTS
     if not os.path.isfile(path):  # reading it might wait, or never end
         report(0, f"left out: {_NOT_REGULAR}")
         return
@@ -120,7 +160,7 @@ def _of_file(
         report(0, f"left out: larger than {LONGEST_DOCUMENT:,} bytes")
         return
     try:
-        for record in reader(path, report):
+        for record in FORMATS[format](path, report, how):
             if is_document:
                 record = replace(record, id=name, metadata={**record.metadata, "file": name})
             elif record.id is None:
@@ -130,7 +170,7 @@ def _of_file(
         report(0, f"cannot be read: {error}")
 
 
-def _split(record: Record, names: _Names, report: Report) -> Iterator[Passage]:
+def _split(record: Record, names: Names, report: Report) -> Iterator[Passage]:
     id = names.distinct(record.id or "", record.line, report)
     # A text has at most as many words as characters.
     if len(record.text) <= LONGEST_PASSAGE or count_words(record.text) <= LONGEST_PASSAGE:
@@ -141,24 +181,9 @@ def _split(record: Record, names: _Names, report: Report) -> Iterator[Passage]:
         yield Passage(part_id, text, {**record.metadata, "part": part})
 
 
-class _Names:
-    """The ids given so far, and for those given more than once the last number."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._last: dict[str, int] = {}
-
-    def distinct(self, id: str, line: int, report: Report) -> str:
-        """The id, or with ``~2``, ``~3`` ... appended when it is taken, which is reported."""
-        name, count = id, self._last.get(id, 1)
-        while name in self._taken:
-            count += 1
-            name = f"{id}~{count}"
-        if name != id:
-            self._last[id] = count
-            report(line, f"the id {id!r} is taken; this one is now {name!r}")
-        self._taken.add(name)
-        return name
+def corpus_files(start: Path) -> Iterator[Path]:
+    """The files that would be read at a path."""
+    return _files(start, lambda problem: None)
 
 
 def _files(start: Path, tell: Callable[[ReadProblem], None]) -> Iterator[Path]:
@@ -170,13 +195,12 @@ def _files(start: Path, tell: Callable[[ReadProblem], None]) -> Iterator[Path]:
         tell(ReadProblem(Path(error.filename or start), 0, f"cannot be read: {error}"))
 
     for folder, subfolders, files in os.walk(start, onerror=unreadable):
+        only = beir_corpus(Path(folder))
+        if only is not None:
+            subfolders.clear()
+            yield only
+            continue
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in sorted(files):
             if not name.startswith("."):
                 yield Path(folder, name)
-
-
-def _reader_of(path: Path) -> _Reader | None:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    ending = "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
-    return _READERS.get(ending)

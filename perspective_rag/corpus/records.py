@@ -9,7 +9,7 @@ import io
 import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -17,8 +17,9 @@ from typing import IO, Any, cast
 from perspective_rag.text import valid
 from perspective_rag.values import from_json
 
-TEXT_FIELDS = ("text", "contents", "body", "passage", "document")
+TEXT_FIELDS = ("text", "contents", "body", "passage", "document", "raw")
 ID_FIELDS = ("id", "_id", "docid")
+COLUMNS = ("id", "title", "text")
 DELIMITERS = ",;\t|"
 
 LONGEST_LINE = 32_000_000
@@ -31,6 +32,10 @@ _LINE_ENDS = ("\n", "\r")
 Report = Callable[[int, str], None]
 """Called with a line number (0: the file as a whole) and what is wrong there."""
 
+Columns = Mapping[str, str]
+"""The names of the fields that hold id, title and text, where they are not those of the lists."""
+
+_BY_NAME: Columns = {}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Encodings of Python that are no page's: quadratic in the length, or with escapes for anything.
 _NO_CHARSETS = frozenset(
@@ -49,7 +54,7 @@ class Record:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def jsonl_records(path: Path, report: Report) -> Iterator[Record]:
+def jsonl_records(path: Path, report: Report, columns: Columns = _BY_NAME) -> Iterator[Record]:
     """One record for each line that holds a JSON object with a text; ``.gz`` is unpacked."""
     for number, line in _lines(path, report):
         if not line.strip():
@@ -65,12 +70,12 @@ def jsonl_records(path: Path, report: Report) -> Iterator[Record]:
         if not isinstance(values, dict):
             report(number, f"expected a JSON object, got {type(values).__name__}")
             continue
-        record = _record(values, number, report)
+        record = as_record(values, number, report, columns)
         if record is not None:
             yield record
 
 
-def csv_records(path: Path, report: Report) -> Iterator[Record]:
+def csv_records(path: Path, report: Report, columns: Columns = _BY_NAME) -> Iterator[Record]:
     """One record for each row under the header, whose delimiter is found by trying."""
     lines = (line for _, line in _lines(path, report, newline=""))
     # The limit is a setting of the whole process; the default of 131,072 is below a long document.
@@ -79,13 +84,14 @@ def csv_records(path: Path, report: Report) -> Iterator[Record]:
     if first is None:
         return
     try:
-        delimiter = _delimiter(first)
+        texts = (columns["text"].lower(),) if "text" in columns else TEXT_FIELDS
+        delimiter = _delimiter(first, texts)
         header = _fields(first, delimiter)
     except csv.Error as error:
         report(1, f"not a valid CSV header: {error}")
         return
-    if not any(name.strip().lower() in TEXT_FIELDS for name in header):
-        report(1, f"no column named {', '.join(TEXT_FIELDS)}; columns: {', '.join(header)}")
+    if not any(name.strip().lower() in texts for name in header):
+        report(1, f"no column named {', '.join(texts)}; columns: {', '.join(header)}")
         return
     # Strict, so that a quote that is never closed is an error and not a text as long as the file.
     rows = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
@@ -97,7 +103,8 @@ def csv_records(path: Path, report: Report) -> Iterator[Record]:
         elif any(map(_SURROGATE.search, row)):
             report(number, "not valid UTF-8")
         else:
-            record = _record(dict(zip(header, row, strict=False)), number, report)
+            values = dict(zip(header, row, strict=False))
+            record = as_record(values, number, report, columns)
             if record is not None:
                 yield record
 
@@ -181,30 +188,43 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter))
 
 
-def _delimiter(header: str) -> str:
+def _delimiter(header: str, texts: tuple[str, ...]) -> str:
     def fit(delimiter: str) -> tuple[bool, int]:
         names = _fields(header, delimiter)
-        return any(name.strip().lower() in TEXT_FIELDS for name in names), len(names)
+        return any(name.strip().lower() in texts for name in names), len(names)
 
     return max(DELIMITERS, key=fit)
 
 
-def _record(values: dict[str, Any], line: int, report: Report) -> Record | None:
+def as_record(
+    values: dict[str, Any], line: int, report: Report, columns: Columns = _BY_NAME
+) -> Record | None:
+    """The record of a row's fields, None where none of them holds a text, which is reported.
+
+    Of Sphere's passages (the text is ``raw``) the ``vector`` is left out.
+    """
     keys = {key.strip().lower(): key for key in reversed(values)}
-    named = [keys[name] for name in TEXT_FIELDS if name in keys]
+
+    def among(column: str, names: tuple[str, ...]) -> list[str]:
+        wanted = (columns[column].strip().lower(),) if column in columns else names
+        return [keys[name] for name in wanted if name in keys]
+
+    named = among("text", TEXT_FIELDS)
     texts = [key for key in named if isinstance(values[key], str) and values[key].strip()]
     if not texts:
-        wanted = ", ".join(TEXT_FIELDS)
+        wanted = columns["text"] if "text" in columns else ", ".join(TEXT_FIELDS)
         report(line, f"no text: none of {wanted} holds one; fields: {', '.join(values) or 'none'}")
         return None
     text: str = values[texts[0]]
     if _SURROGATE.search(text):
         report(line, "the text holds half a surrogate pair, which was replaced")
         text = valid(text)
-    id_key = next((keys[name] for name in ID_FIELDS if name in keys), None)
-    metadata = {key: value for key, value in values.items() if key not in (texts[0], id_key)}
-    if "title" in keys and "title" not in metadata:
-        metadata["title"] = metadata.pop(keys["title"])
+    id_key = next(iter(among("id", ID_FIELDS)), None)
+    passed = {texts[0], id_key} | ({keys.get("vector")} if texts[0].lower() == "raw" else set())
+    metadata = {key: value for key, value in values.items() if key not in passed}
+    for key in among("title", ("title",)):
+        if key in metadata and ("title" in columns or "title" not in metadata):
+            metadata["title"] = metadata.pop(key)
     return Record(text, line, _id(values.get(id_key) if id_key else None), _valid(metadata))
 
 

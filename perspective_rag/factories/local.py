@@ -81,7 +81,7 @@ def local_pipeline(
         from perspective_rag.backends.faiss_index import FaissStore
 
         embeddings = build_dense_index(
-            corpus.passages,
+            corpus,
             embedder,
             folder / f"dense-titled-{model}" if folder else None,
             model_name=name,
