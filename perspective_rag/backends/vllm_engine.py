@@ -32,11 +32,12 @@ class VLLMEngine(InProcessLLM):
     of a judge's pairs) is read once, and ``cached_tokens`` counts what was not read again. A prompt
     with choices is held to them in any spelling (``structured_outputs``), and P(choice) sums over
     its first tokens; one token is written where no two choices begin with the same letter. JSON is
-    written without white space, which small models do not stop to write. ``adapter`` is a LoRA adapter of rank ``max_lora_rank`` at most. ``options``
-    are further arguments of ``vllm.LLM``, such as ``{"max_model_len": 4096, "dtype": "half"}``.
-    ``batch_size`` prompts are handed over together; the engine schedules them. A batch that it
-    refuses is tried again one by one; an engine that died fails all, and the next call starts
-    another.
+    written without white space, which small models do not stop to write.
+
+    ``adapter`` is a LoRA adapter of rank ``max_lora_rank`` at most. ``options`` are further
+    arguments of ``vllm.LLM``, such as ``{"max_model_len": 4096, "dtype": "half"}``. ``batch_size``
+    prompts are handed over together; the engine schedules them. A batch that it refuses is tried
+    again one by one; an engine that died fails all, and the next call starts another.
 
     Raises MissingDependency without vllm, LLMError for a prompt that the engine cannot take.
     """
@@ -126,9 +127,7 @@ class VLLMEngine(InProcessLLM):
             fields["logprobs"] = _LOGPROBS
         elif prompt.schema is not None:
             fields["structured_outputs"] = StructuredOutputsParams(json=dict(prompt.schema))
-        return vllm.SamplingParams(
-            temperature=prompt.temperature, seed=prompt.seed, **fields
-        )
+        return vllm.SamplingParams(temperature=prompt.temperature, seed=prompt.seed, **fields)
 
     def _load(self) -> tuple[Any, Any]:
         """vllm and its engine."""

@@ -125,9 +125,7 @@ class BatchSearch:
         torch = self._torch
         side = self._side(method, queries, perspectives)
         b = len(side.queries)
-        found = torch.empty(
-            (b, len(self.passages)), dtype=self._wide, device=self.passages.device
-        )
+        found = torch.empty((b, len(self.passages)), dtype=self._wide, device=self.passages.device)
         for start, block in self._blocks(max(1, b)):
             found[:, start : start + len(block)] = self._scores(side, start, block)
         return found

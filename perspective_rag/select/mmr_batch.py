@@ -38,9 +38,9 @@ def mmr_batch(
     index wins. Carbonell and Goldstein, SIGIR 1998. O(b k n d), without an (n, n) matrix.
 
     ``relevance`` has shape (b, n) and ``embeddings`` (b, n, d), arrays or tensors; a zero embedding
-    is similar to nothing. Half precision is widened to float32; it runs on the embeddings' device. Raises
-    ConfigError for other shapes, NaN, infinity, an option out of range, MissingDependency without
-    torch.
+    is similar to nothing. It runs on the embeddings' device, half precision widened to float32.
+    Raises ConfigError for other shapes, NaN, infinity and an option out of range, MissingDependency
+    without torch.
     """
     torch = load_torch("choosing for many queries at once")
     weight = between("mmr_lambda", mmr_lambda)
