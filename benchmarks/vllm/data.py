@@ -13,7 +13,9 @@ DEBATES = Path(perspective_rag.__file__).parent / "corpus" / "example_data" / "d
 
 
 def read_pairs(limit: int | None = None, *, folder: Path = DEBATES) -> list[Pair]:
-    """(passage, perspective), passage by passage, ``limit`` of them at most."""
+    """(passage, perspective), passage by passage, ``limit`` of them at most; a passage that belongs
+    to no question is left out.
+    """
     sides = {
         row["id"]: [Perspective(each["id"], each["text"]) for each in row["perspectives"]]
         for _, row in json_lines(folder / "questions.jsonl")
@@ -25,6 +27,6 @@ def read_pairs(limit: int | None = None, *, folder: Path = DEBATES) -> list[Pair
     pairs = [
         (passages[row["passage"]], side)
         for _, row in json_lines(folder / "labels.jsonl")
-        for side in sides[row["question"]]
+        for side in sides.get(row["question"], ())
     ]
     return pairs[:limit]
