@@ -76,7 +76,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         degradations=0,
         results=found,
     )
-    shown = table(found)
+    shown = table(found, pairs=len(pairs))
     partial = len(options.only) < len(WAYS) or options.model is not None
     out = options.out or results.place("vllm", partial=partial)
     publish(document, out, console, markdown=shown.markdown(), shown=[shown])

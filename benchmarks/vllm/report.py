@@ -8,10 +8,10 @@ from typing import Any
 from benchmarks.core.table import Table
 
 
-def table(found: Mapping[str, Any], *, title: str = "One model, asked in several ways") -> Table:
+def table(found: Mapping[str, Any], *, pairs: int) -> Table:
     """One row for each way."""
     shown = Table(
-        title,
+        f"One model on CPU cores, asked in several ways about {pairs} pairs",
         (
             *("way", "pairs/s", "rounds", "11,000 pairs, min"),
             *("from the cache", "largest difference", "other verdicts"),
