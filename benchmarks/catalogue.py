@@ -172,7 +172,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     ),
     Benchmark(
         "vllm",
-        "a model as judge in vLLM, its server, transformers",
+        "judging in vLLM, its server and transformers",
         "none: the sample debates",
         "20 min",
         "benchmarks.vllm.command",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from perspective_rag import ConfigError
 
-READY_WITHIN = 600.0
+READY_WITHIN = 1800.0
 """Seconds to load, on a machine that has other work."""
 
 

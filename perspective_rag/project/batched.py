@@ -218,7 +218,7 @@ def _keeps_sums(torch: Any, passages: Any, wide: Any) -> bool:
         torch.mm(few, few.T, out_dtype=wide)
     except (TypeError, RuntimeError, NotImplementedError):
         return False
-    return passages.dtype != wide
+    return bool(passages.dtype != wide)
 
 
 def _zeroed(torch: Any, rows: Any) -> Any:
