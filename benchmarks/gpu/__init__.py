@@ -1,0 +1,1 @@
+"""What a GPU gives: embedding, judging, search, projection and MMR beside the physical limits."""
