@@ -163,10 +163,7 @@ def read_faiss(path: Path) -> Any:
     # Lists of cells are mapped by other flags than flat rows and graphs, and refuse theirs.
     with path.open("rb") as stream:
         cells = stream.read(2) == b"Iw"
-    names = ("IO_FLAG_MMAP", "IO_FLAG_ONDISK_SAME_DIR") if cells else ("IO_FLAG_MMAP_IFC",)
-    flags = 0
-    for name in names:
-        flags |= getattr(faiss, name, 0)
+    flags = getattr(faiss, "IO_FLAG_MMAP" if cells else "IO_FLAG_MMAP_IFC", 0)
     try:
         index = faiss.read_index(str(path), flags)
     except RuntimeError as error:
