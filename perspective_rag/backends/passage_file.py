@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from perspective_rag.errors import CorpusError
@@ -82,15 +83,15 @@ class PassageFile:
 
     def places(self, ids: Sequence[str]) -> dict[str, int]:
         """The places of those passages that are there."""
-        return {id: place for id, place in self._select("id, place", "id", ids)}  # noqa: C416
+        return dict(self._select("id, place", "id", ids))
 
     def close(self) -> None:
         """Closes the file."""
         with self._lock:
             self._file.close()
 
-    def _select(self, columns: str, by: str, values: Sequence[object]) -> list[tuple[object, ...]]:
-        found: list[tuple[object, ...]] = []
+    def _select(self, columns: str, by: str, values: Sequence[object]) -> list[Any]:
+        found: list[Any] = []
         for start in range(0, len(values), _AT_ONCE):
             some = list(values[start : start + _AT_ONCE])
             marks = ",".join("?" * len(some))
