@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,12 @@ FORMAT = 1
 
 _REFINED = 10  # compressed hits for each one wanted, which are then compared exactly
 _OVERFETCH = 20
+_READ = 256  # passages read at a time
+_COMPARED = 16_384  # rows compared at a time
 _GPU_MOST = 2048  # FAISS gives no more hits than this on a GPU
+
+Scores = NDArray[np.float32]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +140,21 @@ class FaissFolder:
         query = as_vector(vector, "the query vector", size=self.manifest.dimensions)
         unit = np.ascontiguousarray(normalised(query), dtype=np.float32)
         if filter is None:
-            return self._hits(unit, min(k, len(self)))[:k]
-        passes = predicate(filter)
-        wanted = min(k * _OVERFETCH, len(self))
+            return list(self._hits(*self._best(unit, min(k, len(self)))))
+        passes, wanted = predicate(filter), min(k * _OVERFETCH, len(self))
+        seen: Places = np.empty(0, dtype=np.int64)
+        kept: list[Hit] = []
         while True:
-            kept = [hit for hit in self._hits(unit, wanted) if passes(hit.passage)]
-            if len(kept) >= k or wanted >= len(self):
-                return kept[:k]
-            wanted = min(wanted * _OVERFETCH, len(self))
+            scores, places = self._best(unit, wanted)
+            new = ~np.isin(places, seen)
+            for hit in self._hits(scores[new], places[new]):
+                if passes(hit.passage):
+                    kept.append(hit)
+                    if len(kept) == k:
+                        break
+            if len(kept) == k or wanted >= len(self):
+                return sorted(kept, key=lambda hit: -(hit.score or 0.0))
+            seen, wanted = places, min(wanted * _OVERFETCH, len(self))
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
@@ -164,26 +176,36 @@ class FaissFolder:
         """Closes the passages' file."""
         self._passages.close()
 
-    def _hits(self, unit: Vector, count: int) -> list[Hit]:
-        """The ``count`` nearest, as far as the index finds them, best first."""
-        compressed = self.manifest.kind == "ivfpq"
-        asked = min(count * _REFINED, len(self)) if compressed else count
-        scores, places = self._nearest(unit, asked)
-        if compressed:
-            order = np.sort(places)  # as they lie on the disk
-            exact = self._rows[order].astype(np.float32) @ unit
-            best = np.argsort(-exact, kind="stable")[:count]
-            scores, places = exact[best], order[best]
-        found = self._passages.at(places.tolist())
-        return [
-            Hit(found[place], score)
-            for place, score in zip(
-                places.tolist(), np.clip(scores, -1.0, 1.0).tolist(), strict=True
-            )
-        ]
+    def _hits(self, scores: Scores, places: Places) -> Iterator[Hit]:
+        """Hits with their passages, which are read as they are asked for."""
+        for start in range(0, len(places), _READ):
+            some = places[start : start + _READ].tolist()
+            found = self._passages.at(some)
+            for place, score in zip(some, scores[start : start + _READ].tolist(), strict=True):
+                yield Hit(found[place], min(1.0, max(-1.0, score)))
 
-    def _nearest(self, unit: Vector, count: int) -> tuple[Any, Any]:
-        """Scores and places of the ``count`` best of all parts, best first."""
+    def _best(self, unit: Vector, count: int) -> tuple[Scores, Places]:
+        """Scores and places of the ``count`` nearest, as far as the index finds them, best first.
+
+        All there are is what no graph finds: they are compared one by one.
+        """
+        kind = self.manifest.kind
+        if kind == "hnsw" and count >= len(self):
+            places = np.arange(len(self))
+        elif kind == "ivfpq":
+            _, places = self._nearest(unit, min(count * _REFINED, len(self)))
+            places.sort()  # as they lie on the disk
+        else:
+            return self._nearest(unit, count)
+        scores = np.empty(len(places), dtype=np.float32)
+        for start in range(0, len(places), _COMPARED):
+            rows = self._rows[places[start : start + _COMPARED]]
+            scores[start : start + _COMPARED] = rows.astype(np.float32) @ unit
+        best = np.argsort(-scores, kind="stable")[:count]
+        return scores[best], places[best]
+
+    def _nearest(self, unit: Vector, count: int) -> tuple[Scores, Places]:
+        """What the index says: the ``count`` best of all parts, best first."""
         query = unit[None, :]
         if self._on_gpu and count <= _GPU_MOST:
             with self._gpu_lock:  # it serves one thread

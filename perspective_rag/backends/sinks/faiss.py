@@ -64,10 +64,8 @@ class FaissSink:
             if not any(each.match(own) for own in _OWN)
         )
         if others or (self.folder.exists() and not self.folder.is_dir()):
-            held = (
-                f"holds {others[0]!r}, which is no part of an index" if others else "is no folder"
-            )
-            raise ConfigError(f"{self.folder} {held}: name a new folder")
+            held = f"holds {others[0]!r} and" if others else "is a file and"
+            raise ConfigError(f"{self.folder} {held} is no index: name a new folder")
 
     @property
     def name(self) -> str:

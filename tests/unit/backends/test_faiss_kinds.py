@@ -70,7 +70,7 @@ def test_each_kind_finds_what_brute_force_finds(kind, least, tmp_path):
 def test_a_compressed_index_of_few_rows(count):
     rows = clustered(count, 12)
     index = build_faiss("ivfpq", rows)
-    scores, found = index.search(rows[:1].astype(np.float32), 1)
+    _, found = index.search(rows[:1].astype(np.float32), 1)
     assert found[0][0] >= 0
 
 

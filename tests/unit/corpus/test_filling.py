@@ -59,9 +59,7 @@ def run(passages, sink, folder, embedder=None, **options):
 
 def test_every_passage_has_its_own_row(tmp_path):
     sink, embedder, told, said = ListSink(), HashEmbedder(16), [], []
-    done = run(
-        iter(PASSAGES), sink, tmp_path, embedder, on_progress=told.append, tell=said.append
-    )
+    done = run(iter(PASSAGES), sink, tmp_path, embedder, on_progress=told.append, tell=said.append)
     assert (done.passages, done.embedded, done.held) == (25, 25, 25)
     assert sink.writes == [(0, 10), (10, 10), (20, 5)]
     assert told[-1] == 25
