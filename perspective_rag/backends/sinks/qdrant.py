@@ -71,16 +71,13 @@ class QdrantSink:
     def write(self, passages: Sequence[Passage], rows: Matrix, start: int) -> None:
         """Upserts points, 256 at a time, and waits for them."""
         for places in pieces(range(len(passages)), _AT_ONCE):
-            some = [passages[place] for place in places]
-            ids = [uuid_of(each) for each in some]
-            payloads = [
-                {"page_content": each.text, "metadata": metadata_of(each, id)}
-                for each, id in zip(some, ids, strict=True)
-            ]
-            points = self._models.Batch(
-                ids=ids, vectors=rows[list(places)].tolist(), payloads=payloads
-            )
+            points = [self._point(passages[at], rows[at].tolist()) for at in places]
             self._client.upsert(self._collection, points=points, wait=True)
+
+    def _point(self, passage: Passage, vector: list[float]) -> Any:
+        id = uuid_of(passage)
+        payload = {"page_content": passage.text, "metadata": metadata_of(passage, id)}
+        return self._models.PointStruct(id=id, vector=vector, payload=payload)
 
     def finish(self, tell: Callable[[str], None]) -> None:
         """Nothing: Qdrant builds its index as points come."""
