@@ -38,7 +38,7 @@ def fill_target(options: argparse.Namespace) -> None:
     with closing(make_sink(options.to, model_name=name, kind=kind)) as sink:
         total = _counted(options, screen, say)
         corpus = str(options.corpus.resolve())
-        work = options.cache / "filling" / fingerprint(sink.name, corpus)
+        work = options.cache / "filling" / fingerprint(sink.key, corpus)
         with _told(screen, total, say) as on_progress:
             filled = fill(
                 stream_corpus(options.corpus, on_problem=lambda problem: None),

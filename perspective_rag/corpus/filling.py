@@ -52,6 +52,10 @@ class Sink(Protocol):
     def name(self) -> str:
         """What messages call it; it holds no secret."""
 
+    @property
+    def key(self) -> str:
+        """What tells it from other stores, from wherever it is asked; it holds no secret."""
+
     def open(self, dimensions: int) -> None:
         """Creates it where it is missing; raises ConfigError when it holds vectors of another
         length.
@@ -230,9 +234,9 @@ def _begun(
                 f"{sink.name} holds {held:,} passages already: name another one, or pass --append "
                 "to add to them or --restart to write them again"
             )
-        state = _State(sink.name, model, dimensions, window, held if sink.appends else 0)
+        state = _State(sink.key, model, dimensions, window, held if sink.appends else 0)
     else:
-        _check_same(state, sink.name, model, dimensions, window, path)
+        _check_same(state, sink.key, model, dimensions, window, path)
         written = _passages_in(work / "windows.jsonl")
         if written and held < max(written, state.before):
             raise CorpusError(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.redaction import redacted
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Passage
 from perspective_rag.values import json_ready
@@ -32,6 +34,14 @@ def short_id(passage: Passage, most: int = 512) -> str:
     """The passage's id, or 64 hexadecimal digits of it where it has more than ``most`` bytes."""
     long = len(passage.id.encode("utf-8", "surrogatepass")) > most
     return fingerprint(passage.id, digits=64) if long else passage.id
+
+
+def key_of(scheme: str, place: str, name: str) -> str:
+    """What tells a store from others: a folder or file by its whole path, an address without its
+    user.
+    """
+    local = "://" not in place and place != ":memory:"
+    return redacted(f"{scheme}:{Path(place).resolve() if local else place}#{name}")
 
 
 def without_nul(text: str) -> str:

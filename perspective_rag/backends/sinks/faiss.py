@@ -72,6 +72,11 @@ class FaissSink:
         """The folder."""
         return f"faiss:{self.folder}"
 
+    @property
+    def key(self) -> str:
+        """The same everywhere: what is known of the filling lies in the folder, which may move."""
+        return "faiss"
+
     def open(self, dimensions: int) -> None:
         """Makes the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)

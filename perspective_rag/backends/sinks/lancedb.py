@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from perspective_rag.backends.sinks.documents import check_dimensions, metadata_of
+from perspective_rag.backends.sinks.documents import check_dimensions, key_of, metadata_of
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.redaction import redacted
 from perspective_rag.types import Matrix, Passage
@@ -37,6 +37,11 @@ class LanceSink:
     def name(self) -> str:
         """Folder and table."""
         return redacted(f"lancedb:{self._uri}#{self._name}")
+
+    @property
+    def key(self) -> str:
+        """The same; a folder by its whole path."""
+        return key_of("lancedb", self._uri, self._name)
 
     def open(self, dimensions: int) -> None:
         """Creates the table; one that is there must have these columns."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from perspective_rag.backends.sinks.documents import (
     check_dimensions,
+    key_of,
     metadata_of,
     pieces,
     short_id,
@@ -46,6 +47,11 @@ class MilvusSink:
     def name(self) -> str:
         """Address and collection."""
         return redacted(f"milvus:{self._uri}#{self._collection}")
+
+    @property
+    def key(self) -> str:
+        """The same; a folder by its whole path."""
+        return key_of("milvus", self._uri, self._collection)
 
     def open(self, dimensions: int) -> None:
         """Creates the collection; one that is there must have these fields."""

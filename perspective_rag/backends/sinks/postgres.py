@@ -47,6 +47,11 @@ class PostgresSink:
         """Address, without its user, and table."""
         return redacted(f"{self._url}#{self._table}")
 
+    @property
+    def key(self) -> str:
+        """The same."""
+        return self.name
+
     def open(self, dimensions: int) -> None:
         """Creates extension and table; one that is there must have these columns."""
         sql = self._sql

@@ -8,6 +8,7 @@ from typing import Any
 
 from perspective_rag.backends.sinks.documents import (
     check_dimensions,
+    key_of,
     metadata_of,
     pieces,
     uuid_of,
@@ -51,6 +52,11 @@ class QdrantSink:
     def name(self) -> str:
         """Address and collection."""
         return redacted(f"qdrant:{self._location}#{self._collection}")
+
+    @property
+    def key(self) -> str:
+        """The same; a folder by its whole path."""
+        return key_of("qdrant", self._location, self._collection)
 
     def open(self, dimensions: int) -> None:
         """Creates the collection; one that is there must have one unnamed vector."""

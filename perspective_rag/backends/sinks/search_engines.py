@@ -37,6 +37,11 @@ class _SearchEngineSink(ABC):
         """Address, without its user, and index."""
         return redacted(f"{self.scheme}:{self._url}#{self._index}")
 
+    @property
+    def key(self) -> str:
+        """The same."""
+        return self.name
+
     def open(self, dimensions: int) -> None:
         """Creates the index; one that is there must map the field of vectors."""
         indices = self._client.indices

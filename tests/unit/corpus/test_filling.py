@@ -18,7 +18,7 @@ class ListSink:
     """Passages by id in memory; ``held`` and ``before_write`` are the test's."""
 
     appends = True
-    name = "list:here"
+    name = key = "list:here"
 
     def __init__(self, held=None, before_write=lambda start: None):
         self.held = {} if held is None else held
@@ -161,7 +161,7 @@ def test_other_settings_do_not_go_on(tmp_path, change, said):
 def test_another_target_does_not_go_on(tmp_path):
     run(PASSAGES, ListSink(), tmp_path)
     other = ListSink()
-    other.name = "list:there"
+    other.key = "list:there"
     with pytest.raises(ConfigError, match="another target"):
         run(PASSAGES, other, tmp_path)
 
