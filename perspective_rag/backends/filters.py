@@ -58,13 +58,14 @@ def passing(passages: Sequence[Passage], filter: Any) -> Positions | None:
     """
     if filter is None:
         return None
-    test = _predicate(filter)
+    test = predicate(filter)
     if isinstance(passages, StoredPassages):
         passages = passages.in_memory()
     return np.array([i for i, passage in enumerate(passages) if test(passage)], dtype=np.int64)
 
 
-def _predicate(filter: Any) -> Callable[[Passage], bool]:
+def predicate(filter: Any) -> Callable[[Passage], bool]:
+    """Whether a passage passes a filter, as ``passing`` has it."""
     if isinstance(filter, Mapping):
         wanted = dict(filter)
         absent = object()

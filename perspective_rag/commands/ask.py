@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from perspective_rag.commands.parts import (
-    build_pipeline,
     calibration_option,
     console,
     corpus_options,
     llm_judge_option,
     llm_options,
-    read_corpus,
+    opened_pipeline,
     whole,
 )
 from perspective_rag.pipeline import PerspectivePipeline
@@ -27,7 +26,7 @@ def add_command(commands: Any) -> None:
     """Adds ``ask`` to the subparsers."""
     parser = commands.add_parser("ask", help="answer a question from a corpus, every side of it")
     parser.add_argument("question", metavar="QUESTION")
-    corpus_options(parser, required=True)
+    corpus_options(parser, required=True, index=True)
     answer_options(parser)
     parser.set_defaults(run=_run)
 
@@ -85,8 +84,7 @@ def write_json(result: RetrievalResult, answer: Answer) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     screen = console(stderr=options.json)
-    corpus = read_corpus(options, screen)
-    pipeline = build_pipeline(options, corpus, screen, **chosen_options(options))
+    pipeline = opened_pipeline(options, screen, **chosen_options(options))
     result, answer = answered(pipeline, options.question, options.perspective)
     if options.json:
         write_json(result, answer)

@@ -10,7 +10,7 @@ from rich.console import Console
 from perspective_rag.commands.ask import answer_options, chosen_options
 from perspective_rag.commands.conversation import COMMANDS, Conversation
 from perspective_rag.commands.line_editor import line_reader
-from perspective_rag.commands.parts import build_pipeline, console, corpus_options, read_corpus
+from perspective_rag.commands.parts import console, corpus_options, opened_pipeline
 from perspective_rag.pipeline import PerspectivePipeline
 
 HISTORY = "chat-history"
@@ -19,7 +19,7 @@ HISTORY = "chat-history"
 def add_command(commands: Any) -> None:
     """Adds ``chat`` to the subparsers."""
     parser = commands.add_parser("chat", help="ask one question after the other, with follow-ups")
-    corpus_options(parser, required=True)
+    corpus_options(parser, required=True, index=True)
     answer_options(parser, once=False)
     chat_options(parser)
     parser.set_defaults(run=_run)
@@ -54,6 +54,5 @@ def _run(options: argparse.Namespace) -> None:
         serve_page(options)
         return
     screen = console()
-    corpus = read_corpus(options, screen)
-    pipeline = build_pipeline(options, corpus, screen, **chosen_options(options))
+    pipeline = opened_pipeline(options, screen, **chosen_options(options))
     chat(pipeline, screen, options)

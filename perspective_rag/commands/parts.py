@@ -18,6 +18,7 @@ from perspective_rag.corpus.loading import EXAMPLE_DEBATES
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extract.llm import LLMExtractor
 from perspective_rag.extract.rules import RuleExtractor
+from perspective_rag.factories.folder import folder_pipeline
 from perspective_rag.factories.local import local_pipeline
 from perspective_rag.judge.presets import PRESETS
 from perspective_rag.pipeline import PerspectivePipeline
@@ -31,9 +32,15 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 
 
 def corpus_options(
-    parser: argparse.ArgumentParser, *, required: bool = False, default: Path | None = None
+    parser: argparse.ArgumentParser,
+    *,
+    required: bool = False,
+    default: Path | None = None,
+    index: bool = False,
 ) -> None:
-    """Adds ``--corpus`` or ``--example`` and how it is read and searched."""
+    """Adds ``--corpus`` or ``--example`` and how it is read and searched; ``index``: and
+    ``--index``.
+    """
     source = parser.add_mutually_exclusive_group(required=required)
     source.add_argument(
         "--corpus",
@@ -53,6 +60,14 @@ def corpus_options(
         help="the sample debates that come with the package",
     )
     reading_options(parser)
+    parser.set_defaults(index=None)
+    if index:
+        source.add_argument(
+            "--index",
+            type=Path,
+            metavar="FOLDER",
+            help="what perspective-rag index --to faiss:FOLDER wrote",
+        )
     parser.add_argument(
         "--dense", action="store_true", help="embed the whole corpus first and search by vector"
     )
@@ -121,6 +136,15 @@ def read_corpus(options: argparse.Namespace, screen: Console) -> Corpus:
     return corpus
 
 
+def opened_pipeline(
+    options: argparse.Namespace, screen: Console, **settings: Any
+) -> PerspectivePipeline:
+    """Over the index or the corpus that was named; what could not be read is shown."""
+    if options.index is not None:
+        return pipeline_over(options, None, **settings)
+    return build_pipeline(options, read_corpus(options, screen), screen, **settings)
+
+
 def build_pipeline(
     options: argparse.Namespace, corpus: Corpus, screen: Console, **settings: Any
 ) -> PerspectivePipeline:
@@ -137,22 +161,22 @@ def build_pipeline(
 
 def pipeline_over(
     options: argparse.Namespace,
-    corpus: Corpus,
+    corpus: Corpus | None,
     on_progress: Callable[[int, int], None] | None = None,
     **settings: Any,
 ) -> PerspectivePipeline:
-    """The same, telling ``on_progress`` of the passages embedded so far and of all."""
-    parts = model_parts(options)
+    """The same, telling ``on_progress`` of the passages embedded so far and of all; None stands for
+    the folder of ``--index``.
+    """
+    parts = {"embedder": encoder_of(options.encoder), **model_parts(options)}
     if getattr(options, "llm_judge", False):
         parts["llm_judge"] = asked_again(options)
-    pipeline = local_pipeline(
-        corpus,
-        cache=options.cache,
-        dense=options.dense,
-        embedder=encoder_of(options.encoder),
-        on_progress=on_progress,
-        **parts | settings,
-    )
+    parts |= settings
+    if corpus is None:
+        pipeline = folder_pipeline(options.index, **parts)
+    else:
+        kept = {"cache": options.cache, "dense": options.dense, "on_progress": on_progress}
+        pipeline = local_pipeline(corpus, **kept, **parts)
     if isinstance(pipeline.answerer, GroundedAnswerer):
         pipeline.answerer.fallback = ExtractiveAnswerer(pipeline.judge)
     return pipeline

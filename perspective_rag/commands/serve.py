@@ -73,7 +73,7 @@ def source_options(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:FACTORY",
         help="a chain or store of your own, of LangChain, LlamaIndex or plain Python",
     )
-    corpus_options(parser)
+    corpus_options(parser, index=True)
     parser.add_argument("-k", type=int, default=6, help="passages of an answer (default: 6)")
     parser.add_argument(
         "--discover",
@@ -126,8 +126,12 @@ def _run(options: argparse.Namespace) -> None:
 
 def check_source(options: argparse.Namespace) -> None:
     """Raises ConfigError where nothing is given to be searched, or nothing can be chosen of it."""
-    if not (options.retriever or options.corpus):
-        raise ConfigError("nothing to search: give --corpus PATH, --example or --retriever")
+    if not (options.retriever or options.corpus or options.index):
+        raise ConfigError(
+            "nothing to search: give --corpus PATH, --example, --index or --retriever"
+        )
+    if options.retriever and options.index:
+        raise ConfigError("give --index or --retriever, not both")
     if options.corpus and not options.corpus.exists():
         raise CorpusError(f"{options.corpus} does not exist")
     if options.k < 1:

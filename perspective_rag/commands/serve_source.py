@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Sized
 from typing import Any
 
 from perspective_rag.commands.ask import chosen_options
@@ -40,6 +41,12 @@ def loader_of(options: argparse.Namespace) -> Loader:
     def load(progress: Progress) -> Loaded:
         if options.retriever:
             return _retriever(options, progress)
+        if options.index:
+            progress("indexing", 0, None)
+            pipeline = pipeline_over(options, None, **chosen_options(options))
+            _warm(pipeline, next(iter(examples_of(options)), "Should this be done?"))
+            held = len(pipeline.store) if isinstance(pipeline.store, Sized) else None
+            return Loaded(pipeline, held, options.llm)
         corpus = _read(options, progress)
         count = len(corpus)
         progress("indexing", 0, count)

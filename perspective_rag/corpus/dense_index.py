@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perspective_rag.corpus.embedding import embedded
 from perspective_rag.corpus.loading import Corpus
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.protocols import Embedder
@@ -24,7 +25,6 @@ from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.types import Matrix, Passage
 from perspective_rag.validation import count
 from perspective_rag.values import from_json
-from perspective_rag.vectors import as_matrix
 
 WINDOW = 2048
 """Rows after which progress is kept; within them, texts are embedded in order of length."""
@@ -161,30 +161,23 @@ class _Work:
         total = len(self.passages)
         for start in range(done, total, WINDOW):
             stop = min(start + WINDOW, total)
-            # Texts of similar length share a batch, so that little of it is padding.
-            order = sorted(range(start, stop), key=lambda i: len(self.passages[i].titled))
-            parts = []
-            for first in range(0, len(order), self.batch):
-                texts = [self.passages[i].titled for i in order[first : first + self.batch]]
-                parts.append(self._embedded(texts, dtype, dimensions))
-                dimensions = parts[0].shape[1]
-                if self.on_progress is not None:
-                    self.on_progress(start + first + len(texts), total)
-            block = np.concatenate(parts)
-            block[np.array(order) - start] = block.copy()
+            found = embedded(
+                self.passages[start:stop],
+                self.embedder,
+                batch=self.batch,
+                dimensions=dimensions,
+                on_batch=self._telling(start, total),
+            )
+            dimensions = found.shape[1]
+            with np.errstate(over="ignore"):
+                block: Matrix = found.astype(dtype)
+            if not np.isfinite(block).all():
+                raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
             yield start, block
 
-    def _embedded(self, texts: list[str], dtype: str, dimensions: int | None) -> Matrix:
-        found = as_matrix(
-            self.embedder.embed_passages(texts), "passage embeddings", columns=dimensions
-        )
-        if len(found) != len(texts):
-            raise ConfigError(f"the embedder gave {len(found)} rows for {len(texts)} texts")
-        with np.errstate(over="ignore"):
-            stored: Matrix = found.astype(dtype)
-        if not np.isfinite(stored).all():
-            raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
-        return stored
+    def _telling(self, start: int, total: int) -> Callable[[int], None] | None:
+        tell = self.on_progress
+        return None if tell is None else lambda done: tell(start + done, total)
 
 
 def _damaged(folder: Path, row: int) -> CorpusError:

@@ -9,20 +9,31 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-def progress_bars(console: Console, *, transient: bool = True, in_bytes: bool = False) -> Progress:
+def progress_bars(
+    console: Console, *, transient: bool = True, in_bytes: bool = False, rate: str = ""
+) -> Progress:
     """Bars with what is done, how much of how much, and the time left; needs rich.
 
-    ``transient`` bars are gone when all is done; ``in_bytes`` shows amounts as file sizes.
+    ``transient`` bars are gone when all is done; ``in_bytes`` shows amounts as file sizes; ``rate``
+    names what is counted, and its number a second is shown.
     """
     from rich.progress import (
         BarColumn,
         DownloadColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f} {rate}/s" if rate and task.speed else "")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn(), Rate())
     return Progress(*columns, console=console, transient=transient)

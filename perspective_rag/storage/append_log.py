@@ -14,6 +14,8 @@ from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.storage.private import make_private
 from perspective_rag.values import from_json
 
+_SAME_INPUT = "give the same input in the same order and the same judge, or another file"
+
 
 def slug(name: str) -> str:
     """A name as part of a file's name."""
@@ -100,14 +102,15 @@ class OrderedLog:
 
     A stream that is read again passes the lines that are there and goes on behind them, and no more
     than one line is in memory. A last line torn by a kill is dropped. One process writes at a time.
-    ``content`` says in error messages what a line is; ``lines`` counts those passed or added.
-    Raises ConfigError when another process is writing the file.
+    ``content`` says in error messages what a line is and ``remedy`` what to do about one of other
+    input; ``lines`` counts those passed or added. Raises ConfigError when another process is
+    writing the file.
     """
 
-    def __init__(self, path: Path, content: str) -> None:
+    def __init__(self, path: Path, content: str, remedy: str = _SAME_INPUT) -> None:
         self.path = path
         self.lines = 0
-        self._content = content
+        self._content, self._remedy = content, remedy
         self._end: int | None = 0  # where the passed lines end; None once all are passed
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = path.open("a+b")
@@ -166,6 +169,5 @@ class OrderedLog:
 
     def _other_line(self) -> ConfigError:
         return ConfigError(
-            f"{self.path}, line {self.lines + 1}, is not {self._content}: give the same input in "
-            "the same order and the same judge, or another file"
+            f"{self.path}, line {self.lines + 1}, is not {self._content}: {self._remedy}"
         )

@@ -14,10 +14,15 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
+from qdrant_client import QdrantClient
 
 from perspective_rag.backends.bm25_index import BM25Store
+from perspective_rag.backends.faiss_folder import FaissFolder
+from perspective_rag.backends.sinks import faiss as faiss_sink
+from perspective_rag.backends.sinks.qdrant import QdrantSink
 from perspective_rag.cli import main
 from perspective_rag.corpus import CachedEmbedder, build_dense_index, dense_index
+from perspective_rag.corpus.filling import fill
 from perspective_rag.dataset import Source, build_dataset
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.many import judge_many
@@ -137,9 +142,54 @@ def dataset(folder):
     return json.dumps([entry.to_dict() for entry in built.kept])
 
 
+def filled(folder, sink, work):
+    """A store filled in small windows; which rows it holds is for the caller to look."""
+    embedder = HashEmbedder(16, delay=PAUSE)
+    try:
+        done = fill(PASSAGES, sink, embedder, work, model_name="m", window=20, batch=10)
+    finally:
+        sink.close()
+    assert (done.passages, done.held) == (200, 200)
+
+
+def faiss_folder(folder):
+    """``index --to faiss:FOLDER``: rows, passages, and a compressed index in three parts."""
+    faiss_sink.PART = 70
+    target = folder / "index"
+    sink = faiss_sink.FaissSink(target, model_name="m", kind="ivfpq")
+    filled(folder, sink, target / "work")
+    store = FaissFolder(target)
+    vector = HashEmbedder(16).embed_queries(["number 7 cats"])[0]
+    hits = [(hit.passage.id, hit.score) for hit in store.search("", vector, k=200)]
+    store.close()
+    files = sorted(path for path in target.rglob("*") if path.suffix in (".faiss", ".f16", ".json"))
+    return fingerprint([str(hits), [path.read_bytes() for path in files]])
+
+
+def qdrant_collection(folder):
+    """``index --to qdrant:FOLDER#COLLECTION``."""
+    filled(folder, QdrantSink(str(folder / "q"), "zoos"), folder / "work")
+    client = QdrantClient(path=str(folder / "q"))
+    points, _ = client.scroll("zoos", limit=1000, with_vectors=True)
+    client.close()
+    return fingerprint(
+        sorted((p.id, str(p.payload), np.float32(p.vector).tobytes()) for p in points)
+    )
+
+
 TASKS = {
     task.__name__: task
-    for task in (bm25_index, dense, embedding_cache, verdict_cache, many, audit, dataset)
+    for task in (
+        bm25_index,
+        dense,
+        embedding_cache,
+        verdict_cache,
+        many,
+        audit,
+        dataset,
+        faiss_folder,
+        qdrant_collection,
+    )
 }
 
 

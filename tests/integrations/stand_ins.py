@@ -57,7 +57,9 @@ class SearchEngine(BaseHTTPRequestHandler):
         if self.command == "DELETE" and path == f"/{name}":
             del kept[name]
             return self.answer({"acknowledged": True})
-        if path == f"/{name}":
+        if action == "_count":
+            return self.answer({"count": len(kept[name]), "_shards": {"failed": 0}})
+        if path == f"/{name}" or action == "_mapping":
             return self.answer({name: {"mappings": {"properties": self.server.mappings[name]}}})
         return self.refuse("illegal_argument_exception", f"no handler for {self.command} {path}")
 
@@ -74,7 +76,7 @@ class SearchEngine(BaseHTTPRequestHandler):
         return self.answer({"error": {"type": kind, "reason": reason}, "status": status}, status)
 
     def bulk(self, raw):
-        items, lines = [], iter(raw.splitlines())
+        items, lines = [], iter(raw.rstrip("\n").split("\n"))
         for line in lines:
             ((action, where),) = json.loads(line).items()
             rows = self.server.indices[where["_index"]]
@@ -172,6 +174,8 @@ class Qdrant(SearchEngine):
             else:
                 chosen = body["points"]
             found = local.delete(name, chosen).model_dump(mode="json")
+        elif rest == ["points", "count"]:
+            found = local.count(name, exact=True).model_dump(mode="json")
         elif rest == ["index"] and self.command == "PUT":
             found = {"operation_id": 0, "status": "completed"}
         elif rest == ["points", "query"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,6 +66,8 @@ class MilvusAdapter(StoreAdapter):
         wanted = [name for name in dict.fromkeys(names) if name is not None]
         if not wanted or not isinstance(field, str):
             return [None] * len(passages)
-        found = store.client.query(store.collection_name, ids=wanted, output_fields=[field])
+        # Written out here: pymilvus puts ids between quotes as they are, quotes in them too.
+        only = f"{key} in {json.dumps(wanted, ensure_ascii=False)}"
+        found = store.client.query(store.collection_name, filter=only, output_fields=[field])
         rows = {row[key]: row[field] for row in found}
         return [rows.get(name) for name in names]

@@ -1,0 +1,1 @@
+"""Stores that ``perspective-rag index --to`` fills, one client each."""
