@@ -57,7 +57,8 @@ def corpus_options(
         "--encoder",
         default="default",
         metavar="NAME",
-        help="a sentence-transformers model or folder, or module:factory (default: the packaged)",
+        help="a sentence-transformers model or folder, tei:URL, vllm:MODEL@URL, openai:MODEL@URL, "
+        "or module:factory (default: the packaged)",
     )
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
@@ -192,13 +193,17 @@ def extractor_of(options: argparse.Namespace) -> Extractor:
 
 
 def encoder_of(spec: str) -> Embedder | None:
-    """An encoder by a word: ``default`` is the package's own (None), ``module:factory`` one of your
-    own, anything else a folder or Hugging Face id of a sentence-transformers model.
+    """An encoder by a word: ``default`` is the package's own (None), ``tei:URL``,
+    ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server, ``module:factory`` one of your own,
+    anything else a folder or Hugging Face id of a sentence-transformers model.
     """
     from perspective_rag.backends.sentence_transformers import SentenceTransformerEmbedder
+    from perspective_rag.factories import remote
 
     if spec == "default":
         return None
+    if remote.names_server(spec, remote.EMBEDDER_ENGINES):
+        return remote.remote_embedder(spec)
     module, found, factory = spec.partition(":")
     if found and module.replace(".", "").isidentifier() and factory.isidentifier():
         made = load_object(spec)()
@@ -225,7 +230,8 @@ def judge_of(spec: str, cache: Path) -> Judge:
 
     ``default`` is the package's own, a name of ``judge.presets.PRESETS`` a published one, here or,
     as ``NAME@URL``, on a server; ``llm:MODEL`` or ``llm:MODEL@URL`` a language model behind an
-    OpenAI-compatible server; ``module:factory`` one of your own; anything else a folder, an .onnx
+    OpenAI-compatible server; ``tei:URL``, ``vllm:URL`` and ``kserve:URL``, or ``tei:FOLDER@URL``, a
+    cross-encoder on a server; ``module:factory`` one of your own; anything else a folder, an .onnx
     file or a Hugging Face id of a cross-encoder.
     """
     from perspective_rag.judge.cache import CachedJudge
@@ -238,10 +244,13 @@ def judge_of(spec: str, cache: Path) -> Judge:
 
 def _uncached_judge(spec: str) -> Judge:
     from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+    from perspective_rag.factories import remote
     from perspective_rag.factories.judges import load_judge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge
 
+    if remote.names_server(spec, remote.JUDGE_ENGINES):
+        return remote.remote_judge(spec)
     name, _, url = spec.partition("@")
     if name in PRESETS:
         return load_judge(name, engine="server", base_url=url) if url else load_judge(name)
