@@ -82,8 +82,14 @@ def llm_options(parser: argparse.ArgumentParser, purpose: str, *, required: bool
     )
 
 
-def llm_judge_option(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--llm-judge``."""
+def judge_options(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--judge`` and ``--llm-judge``."""
+    parser.add_argument(
+        "--judge",
+        default="default",
+        metavar="NAME",
+        help="a preset[@URL], a folder, tei:URL, vllm:URL or kserve:URL (default: the packaged)",
+    )
     parser.add_argument(
         "--llm-judge",
         action="store_true",
@@ -141,8 +147,13 @@ def pipeline_over(
 ) -> PerspectivePipeline:
     """The same, telling ``on_progress`` of the passages embedded so far and of all."""
     parts = model_parts(options)
-    if getattr(options, "llm_judge", False):
-        parts["llm_judge"] = asked_again(options)
+    asked = asked_again(options) if getattr(options, "llm_judge", False) else None
+    if getattr(options, "judge", "default") != "default":
+        from perspective_rag.judge.cascade import CascadeJudge
+
+        parts["judge"] = CascadeJudge(judge_of(options.judge, options.cache), llm_judge=asked)
+    elif asked is not None:
+        parts["llm_judge"] = asked
     pipeline = local_pipeline(
         corpus,
         cache=options.cache,

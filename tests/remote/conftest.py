@@ -52,7 +52,7 @@ def tiny(folder):
         first = [i for i, kind in zip(ids, kinds, strict=True) if not kind]
         best = 0 if WORDS.index("yes") in first else 1 if WORDS.index("no") in first else 2
         row = np.full(3, -2.0)
-        row[best] = 3.0 + 0.01 * len(ids)
+        row[best] = 3.0
         return row.tolist()
 
     return Model(LABELS, tokenizer, logits)

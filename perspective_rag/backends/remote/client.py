@@ -8,11 +8,12 @@ import os
 import threading
 import time
 import weakref
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from perspective_rag.backends.loop_thread import LoopThread
 from perspective_rag.backends.remote.breaker import CircuitBreaker
@@ -39,8 +40,8 @@ class Client:
 
     One pool of connections, one bound, one circuit breaker and one memory of latencies hold for
     whoever asks, threads and event loops alike. A forked process gets its own. ``api_key`` is sent
-    as a bearer token; a user and password in the address as basic authentication. ``clock`` and
-    ``sleep`` are for tests.
+    as a bearer token; without one, a user and password in the address go as basic authentication.
+    ``clock`` and ``sleep`` are for tests.
 
     Raises MissingDependency without ``httpx`` and ``tenacity``, ConfigError for an address that is
     not http or https.
@@ -67,11 +68,14 @@ class Client:
                 f"got {redacted(str(address))!r}"
             )
         del httpx
-        self.address = address.rstrip("/")
-        self.server = parts.netloc.rpartition("@")[2]
+        user, _, self.server = parts.netloc.rpartition("@")
+        basic = b64encode(unquote(user).encode()).decode()
+        self._known = [each for each in (api_key, parts.password, parts.username, basic) if each]
+        if api_key:  # httpx would send the user instead
+            parts = parts._replace(netloc=self.server)
+        self.address = parts.geturl().rstrip("/")
         self.shown = public_address(self.address) or ""
         self.settings = settings or ConnectionSettings()
-        self._known = [each for each in (api_key, parts.password, parts.username) if each]
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._clock, self._sleep = clock, sleep
         self._starting = threading.Lock()
