@@ -75,7 +75,9 @@ def test_what_may_work_later_is_asked_again(fault, tiny, folder):
         sleeps = []
         assert right(table(judge_at(server, folder, sleeps=sleeps)))
         assert len(server.asked("/predict")) == 3
-        assert len(sleeps) == 2 and 0 <= sleeps[0] <= 0.25 and 0 <= sleeps[1] <= 0.5
+        assert len(sleeps) == 2
+        assert 0 <= sleeps[0] <= 0.25
+        assert 0 <= sleeps[1] <= 0.5
 
 
 def test_a_server_says_when_to_come_back(tiny, folder):
@@ -201,7 +203,7 @@ def test_a_slow_server_is_too_late(tiny, folder):
     with ModelServer(tei(tiny), lambda number, path: HELD) as server:
         sleeps = []
         judge = judge_at(server, folder, sleeps=sleeps, timeout=0.1, max_retries=1)
-        with pytest.raises(JudgeError, match="no whole reply within 0.1 s"):
+        with pytest.raises(JudgeError, match=r"no whole reply within 0\.1 s"):
             judge.check()
         assert len(sleeps) == 1  # a further attempt was made
 
@@ -224,7 +226,7 @@ def test_a_breaker_opens_and_the_server_is_left_alone(tiny, folder):
         for _ in range(2):
             assert np.isnan(table(judge, Recorder())).all()
         asked = len(server.paths)
-        with pytest.raises(JudgeError, match="2 attempts in a row failed.*500.*boom"):
+        with pytest.raises(JudgeError, match=r"2 attempts in a row failed.*500.*boom"):
             table(judge)
         assert len(server.paths) == asked
 
@@ -247,7 +249,8 @@ def test_after_its_time_one_request_tries_and_closes_it(tiny):
         with pytest.raises(ServerError, match="another 1 s"):
             ask()
         now[0] = 20.0
-        assert ask()["version"] and ask()["version"]
+        assert ask()["version"]
+        assert ask()["version"]
         assert len(server.paths) == 4
 
 
@@ -332,7 +335,9 @@ async def test_hedging_waits_for_the_last_error_and_sends_none_without_need():
 
 def test_the_95th_percentile_is_that_of_the_last_replies():
     known = Latencies()
-    assert known.delay("p95") is None and known.delay(0.5) == 0.5 and known.delay(None) is None
+    assert known.delay("p95") is None
+    assert known.delay(0.5) == 0.5
+    assert known.delay(None) is None
     for seconds in range(19):
         known.add(seconds)
     assert known.delay("p95") is None
@@ -373,7 +378,8 @@ def test_no_secret_is_in_what_is_said(key, tiny, folder):
     dead = RemoteEmbedder("http://u:hunter2secret@127.0.0.1:9", api_key=KEY, max_retries=0)
     with pytest.raises(RetrievalError) as caught:
         dead.embed_queries(["text"])
-    assert "hunter2" not in str(caught.value) and KEY not in repr(caught.value.__cause__)
+    assert "hunter2" not in str(caught.value)
+    assert KEY not in repr(caught.value.__cause__)
 
 
 def embeds(path, body):
@@ -396,7 +402,11 @@ TEXTS = ["cages are cruel", "", "zoos save species " * 30, "parks", " ", "zoos a
 @pytest.mark.parametrize("engine", ["tei", "vllm", "openai"])
 def test_embeddings_come_in_the_order_of_the_texts(engine):
     with ModelServer(embeds) as server:
-        at = {"address": server.url} if engine == "tei" else {"address": f"{server.url}/v1", "model": "m"}
+        at = (
+            {"address": server.url}
+            if engine == "tei"
+            else {"address": f"{server.url}/v1", "model": "m"}
+        )
         embedder = RemoteEmbedder(**at, engine=engine, batch_size=2, query_prefix="query: ")
         rows = embedder.embed_passages(TEXTS)
         np.testing.assert_allclose(rows, HashEmbedder().embed_passages(TEXTS), atol=1e-6)

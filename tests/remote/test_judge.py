@@ -42,7 +42,9 @@ ENGINES = ["tei", "vllm", "kserve"]
 
 def served(engine, model, vocabulary=VOCABULARY):
     made = {"tei": tei, "kserve": kserve}
-    return ModelServer(made[engine](model) if engine in made else vllm(model, vocabulary=vocabulary))
+    return ModelServer(
+        made[engine](model) if engine in made else vllm(model, vocabulary=vocabulary)
+    )
 
 
 def judge_at(server, engine, **options):
@@ -55,7 +57,8 @@ def test_the_packaged_judge_on_a_server_says_what_it_says_here(engine, packaged)
     local = CrossEncoderJudge()
     with served(engine, packaged) as server:
         judge = judge_at(server, engine, batch_size=7)
-        assert isinstance(judge, Judge) and isinstance(judge, JudgesSides)
+        assert isinstance(judge, Judge)
+        assert isinstance(judge, JudgesSides)
         book = Recorder(strict=True)
         found = run(judge.judge(SIDES, PASSAGES), book)
         expected = run(local.judge(SIDES, PASSAGES), Recorder(strict=True))
@@ -75,7 +78,9 @@ def test_the_packaged_judge_on_a_server_says_what_it_says_here(engine, packaged)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("check", JUDGE_CHECKS)
 def test_conformance(engine, check, tiny, folder):
-    words = len(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"])
+    words = len(
+        json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    )
     down = ModelServer(lambda path, body: (_ for _ in ()).throw(Refused(500, "down")))
     with served(engine, tiny, words) as server, down:
 
@@ -89,7 +94,9 @@ def test_conformance(engine, check, tiny, folder):
 def test_a_server_that_gives_probabilities_for_logits_is_read_as_such(packaged):
     with ModelServer(vllm(packaged, vocabulary=VOCABULARY, knows_activation=False)) as server:
         found = run(judge_at(server, "vllm").judge(SIDES, PASSAGES[:3]), Recorder(strict=True))
-    np.testing.assert_allclose(found, run(CrossEncoderJudge().judge(SIDES, PASSAGES[:3])), atol=1e-5)
+    np.testing.assert_allclose(
+        found, run(CrossEncoderJudge().judge(SIDES, PASSAGES[:3])), atol=1e-5
+    )
 
 
 def test_a_text_with_special_tokens_is_read_as_text(packaged):
@@ -136,7 +143,9 @@ def test_other_labels_are_an_error_that_names_both(engine, labels, tiny, folder)
     asked = [Passage("a", "yes"), Passage("b", "no"), Passage("c", "maybe")]
     with served(engine, model, tiny.tokenizer.get_vocab_size()) as server:
         judge = judge_at(server, engine, model=folder)
-        with pytest.raises(ConfigError, match="expected .*'support', 'oppose', 'neutral'") as caught:
+        with pytest.raises(
+            ConfigError, match=r"expected .*'support', 'oppose', 'neutral'"
+        ) as caught:
             run(judge.judge(SIDES, asked))
         assert labels[0] in str(caught.value) or engine == "vllm"
     with served("tei", model) as server, pytest.raises(ConfigError, match="labels"):
@@ -155,18 +164,20 @@ def test_an_order_that_changes_while_the_server_runs_is_found(tiny, folder):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_another_number_of_classes_is_an_error(engine, tiny, folder):
     two = type(tiny)(LABELS[:2], tiny.tokenizer, lambda ids, kinds: tiny.logits(ids, kinds)[:2])
-    with served(engine, two, tiny.tokenizer.get_vocab_size()) as server:
-        with pytest.raises(ConfigError, match="expected .*'neutral'"):
-            judge_at(server, engine, model=folder).check()
+    there = served(engine, two, tiny.tokenizer.get_vocab_size())
+    with there as server, pytest.raises(ConfigError, match=r"expected .*'neutral'"):
+        judge_at(server, engine, model=folder).check()
 
 
 def test_a_server_of_embeddings_or_of_short_texts_is_an_error(tiny, folder):
     info = tei(tiny)("/info", None)
-    with ModelServer(
-        lambda path, body: {**info, "model_type": {"embedding": {"pooling": "mean"}}}
-    ) as server:
-        with pytest.raises(ConfigError, match="serves embedding model; expected a classifier"):
-            judge_at(server, "tei", model=folder).check()
+    with (
+        ModelServer(
+            lambda path, body: {**info, "model_type": {"embedding": {"pooling": "mean"}}}
+        ) as server,
+        pytest.raises(ConfigError, match="serves embedding model; expected a classifier"),
+    ):
+        judge_at(server, "tei", model=folder).check()
     with ModelServer(lambda path, body: {**info, "max_input_length": 16}) as server:
         with pytest.raises(ConfigError, match="reads at most 16 tokens, the judge 32"):
             judge_at(server, "tei", model=folder).check()
@@ -182,9 +193,10 @@ def test_vllm_with_a_folder_that_was_not_exported_says_what_to_do(tiny, folder):
 
 def test_a_triton_model_with_other_inputs_is_an_error(tiny, folder):
     card = kserve(tiny)("/v2/models/judge", None)
-    with ModelServer(lambda path, body: {**card, "inputs": [{"name": "x", "datatype": "FP32", "shape": [1]}]}) as server:
-        with pytest.raises(ConfigError, match="takes x; expected input_ids"):
-            judge_at(server, "kserve", model=folder).check()
+    other = {**card, "inputs": [{"name": "x", "datatype": "FP32", "shape": [1]}]}
+    there = ModelServer(lambda path, body: other)
+    with there as server, pytest.raises(ConfigError, match="takes x; expected input_ids"):
+        judge_at(server, "kserve", model=folder).check()
 
 
 def test_nobody_there_is_a_judge_error_at_the_start_and_a_degradation_later(folder):
@@ -238,7 +250,9 @@ def test_servers_by_a_word(folder, monkeypatch):
     monkeypatch.setenv("TEI_API_KEY", "tk-123456789")
     judge = remote_judge(f"tei:{folder}@http://me:word@host:1/", timeout=5)
     assert judge.name == f"{folder}@host:1"
-    assert remote_judge("kserve:http://host:1/v2/models/judge").name.endswith("host:1/v2/models/judge")
+    assert remote_judge("kserve:http://host:1/v2/models/judge").name.endswith(
+        "host:1/v2/models/judge"
+    )
     assert remote_embedder("vllm:some/model@http://host:1/v1").name == "some/model@host:1"
     for wrong in ("tei:host:8080", "tie:http://host", "tei:"):
         with pytest.raises(ConfigError, match="expected tei or vllm or kserve, then"):

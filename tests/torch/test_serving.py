@@ -53,7 +53,10 @@ def test_the_second_vocabulary_says_which_text_a_token_belongs_to(folders, float
     assert network.config.vocab_size == 2 * step
     for document, statement in zip(DOCUMENTS, STATEMENTS, strict=True):
         encoded = tokenizer(document, statement)
-        ids = [i + step * kind for i, kind in zip(encoded.input_ids, encoded.token_type_ids, strict=True)]
+        ids = [
+            i + step * kind
+            for i, kind in zip(encoded.input_ids, encoded.token_type_ids, strict=True)
+        ]
         with torch.no_grad():  # without token types, as vLLM's /classify reads them
             found = network(torch.tensor([ids])).logits.numpy()
         np.testing.assert_allclose(found, floats.logits([document], [statement]), atol=1e-4)
