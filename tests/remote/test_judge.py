@@ -169,18 +169,17 @@ def test_another_number_of_classes_is_an_error(engine, tiny, folder):
         judge_at(server, engine, model=folder).check()
 
 
-def test_a_server_of_embeddings_or_of_short_texts_is_an_error(tiny, folder):
-    info = tei(tiny)("/info", None)
-    with (
-        ModelServer(
-            lambda path, body: {**info, "model_type": {"embedding": {"pooling": "mean"}}}
-        ) as server,
-        pytest.raises(ConfigError, match="serves embedding model; expected a classifier"),
-    ):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model_type": {"embedding": {"pooling": "mean"}}}, "serves embedding model; expected a"),
+        ({"max_input_length": 16}, "reads at most 16 tokens, the judge 32"),
+    ],
+)
+def test_a_server_of_embeddings_or_of_short_texts_is_an_error(change, message, tiny, folder):
+    there = ModelServer(lambda path, body: {**tei(tiny)("/info", None), **change})
+    with there as server, pytest.raises(ConfigError, match=message):
         judge_at(server, "tei", model=folder).check()
-    with ModelServer(lambda path, body: {**info, "max_input_length": 16}) as server:
-        with pytest.raises(ConfigError, match="reads at most 16 tokens, the judge 32"):
-            judge_at(server, "tei", model=folder).check()
 
 
 def test_vllm_with_a_folder_that_was_not_exported_says_what_to_do(tiny, folder):
