@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from perspective_rag.backends.openai_embedder import (
         OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
     )
+    from perspective_rag.backends.remote.embedder import RemoteEmbedder as RemoteEmbedder
+    from perspective_rag.backends.remote.judge import RemoteJudge as RemoteJudge
     from perspective_rag.backends.sentence_transformers import (
         SentenceTransformerEmbedder as SentenceTransformerEmbedder,
     )
@@ -103,6 +105,8 @@ _HOMES = {
     "backends.open_telemetry": ["OpenTelemetry"],
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
     "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
+    "backends.remote.embedder": ["RemoteEmbedder"],
+    "backends.remote.judge": ["RemoteJudge"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "backends.vllm_engine": ["VLLMEngine"],
     "corpus": ["CachedEmbedder", "Corpus"],

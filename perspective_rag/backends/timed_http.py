@@ -12,11 +12,11 @@ import threading
 import weakref
 from concurrent.futures import CancelledError
 from concurrent.futures import Future as ThreadFuture
-from contextlib import suppress
 from typing import Any
 
 import httpx
 
+from perspective_rag.backends.loop_thread import LoopThread
 from perspective_rag.flow.attempt import undone_when_given_up
 
 _PATIENCE = 5.0
@@ -29,8 +29,8 @@ class TimedAsyncClient(httpx.AsyncClient):
     reply, ``seconds``; raises ``httpx.ReadTimeout``.
     """
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(timeout=seconds, follow_redirects=True)
+    def __init__(self, seconds: float, **options: Any) -> None:
+        super().__init__(timeout=seconds, follow_redirects=True, **options)
         self._seconds = seconds
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
@@ -60,7 +60,7 @@ class TimedClient(httpx.Client):
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """The reply, read to its end."""
-        coming = self._running().start(request, options)
+        coming = self._running().ask(request, options)
         try:
             with undone_when_given_up(coming.cancel):
                 return _whole(coming.result(), request)
@@ -88,45 +88,15 @@ class TimedClient(httpx.Client):
             return self._behind
 
 
-class _Behind:
+class _Behind(LoopThread):
     """The event loop that makes the requests of a ``TimedClient``, in a thread of its own."""
 
     def __init__(self, seconds: float) -> None:
-        self._process = os.getpid()
-        self._loop = asyncio.new_event_loop()
         self._client = TimedAsyncClient(seconds)
-        self.thread = threading.Thread(target=_serve, args=(self._loop,), daemon=True)
-        self.thread.name = "perspective-rag-http"
-        self.thread.start()
+        super().__init__(self._client.aclose)
 
-    def start(
-        self, request: httpx.Request, options: dict[str, Any]
-    ) -> ThreadFuture[httpx.Response]:
-        return asyncio.run_coroutine_threadsafe(self._client.send(request, **options), self._loop)
-
-    def end(self) -> None:
-        """Closes the connections and then the event loop, without waiting for it."""
-        if self._process == os.getpid() and not self._loop.is_closed():
-            with suppress(RuntimeError):  # closed meanwhile
-                self._loop.call_soon_threadsafe(self._close)
-
-    def _close(self) -> None:
-        async def closed() -> None:
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-            await self._client.aclose()
-            self._loop.stop()
-
-        self._closing = self._loop.create_task(closed())
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
+    def ask(self, request: httpx.Request, options: dict[str, Any]) -> ThreadFuture[httpx.Response]:
+        return self.start(self._client.send(request, **options))
 
 
 def _whole(reply: httpx.Response, request: httpx.Request) -> httpx.Response:

@@ -12,7 +12,7 @@ from perspective_rag.commands.parts import (
     calibration_option,
     console,
     corpus_options,
-    llm_judge_option,
+    judge_options,
     llm_options,
     opened_pipeline,
     whole,
@@ -51,7 +51,7 @@ def answer_options(parser: argparse.ArgumentParser, *, once: bool = True) -> Non
     parser.add_argument("-k", type=int, default=6, help="passages to show (default: 6)")
     calibration_option(parser)
     llm_options(parser, "for perspectives and answer")
-    llm_judge_option(parser)
+    judge_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="stop at anything that failed instead of reporting it"
     )

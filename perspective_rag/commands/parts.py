@@ -75,7 +75,8 @@ def corpus_options(
         "--encoder",
         default="default",
         metavar="NAME",
-        help="a sentence-transformers model or folder, or module:factory (default: the packaged)",
+        help="a sentence-transformers model or folder, tei:URL, vllm:MODEL@URL, openai:MODEL@URL, "
+        "or module:factory (default: the packaged)",
     )
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
@@ -99,8 +100,14 @@ def llm_options(parser: argparse.ArgumentParser, purpose: str, *, required: bool
     )
 
 
-def llm_judge_option(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--llm-judge``."""
+def judge_options(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--judge`` and ``--llm-judge``."""
+    parser.add_argument(
+        "--judge",
+        default="default",
+        metavar="NAME",
+        help="a preset[@URL], a folder, tei:URL, vllm:URL or kserve:URL (default: the packaged)",
+    )
     parser.add_argument(
         "--llm-judge",
         action="store_true",
@@ -169,8 +176,13 @@ def pipeline_over(
     the folder of ``--index``.
     """
     parts = {"embedder": encoder_of(options.encoder), **model_parts(options)}
-    if getattr(options, "llm_judge", False):
-        parts["llm_judge"] = asked_again(options)
+    asked = asked_again(options) if getattr(options, "llm_judge", False) else None
+    if getattr(options, "judge", "default") != "default":
+        from perspective_rag.judge.cascade import CascadeJudge
+
+        parts["judge"] = CascadeJudge(judge_of(options.judge, options.cache), llm_judge=asked)
+    elif asked is not None:
+        parts["llm_judge"] = asked
     parts |= settings
     if corpus is None:
         pipeline = folder_pipeline(options.index, **parts)
@@ -219,13 +231,17 @@ def extractor_of(options: argparse.Namespace) -> Extractor:
 
 
 def encoder_of(spec: str) -> Embedder | None:
-    """An encoder by a word: ``default`` is the package's own (None), ``module:factory`` one of your
-    own, anything else a folder or Hugging Face id of a sentence-transformers model.
+    """An encoder by a word: ``default`` is the package's own (None), ``tei:URL``,
+    ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server, ``module:factory`` one of your own,
+    anything else a folder or Hugging Face id of a sentence-transformers model.
     """
     from perspective_rag.backends.sentence_transformers import SentenceTransformerEmbedder
+    from perspective_rag.factories import remote
 
     if spec == "default":
         return None
+    if remote.names_server(spec, remote.EMBEDDER_ENGINES):
+        return remote.remote_embedder(spec)
     module, found, factory = spec.partition(":")
     if found and module.replace(".", "").isidentifier() and factory.isidentifier():
         made = load_object(spec)()
@@ -252,7 +268,8 @@ def judge_of(spec: str, cache: Path) -> Judge:
 
     ``default`` is the package's own, a name of ``judge.presets.PRESETS`` a published one, here or,
     as ``NAME@URL``, on a server; ``llm:MODEL`` or ``llm:MODEL@URL`` a language model behind an
-    OpenAI-compatible server; ``module:factory`` one of your own; anything else a folder, an .onnx
+    OpenAI-compatible server; ``tei:URL``, ``vllm:URL`` and ``kserve:URL``, or ``tei:FOLDER@URL``, a
+    cross-encoder on a server; ``module:factory`` one of your own; anything else a folder, an .onnx
     file or a Hugging Face id of a cross-encoder.
     """
     from perspective_rag.judge.cache import CachedJudge
@@ -265,10 +282,13 @@ def judge_of(spec: str, cache: Path) -> Judge:
 
 def _uncached_judge(spec: str) -> Judge:
     from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+    from perspective_rag.factories import remote
     from perspective_rag.factories.judges import load_judge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge
 
+    if remote.names_server(spec, remote.JUDGE_ENGINES):
+        return remote.remote_judge(spec)
     name, _, url = spec.partition("@")
     if name in PRESETS:
         return load_judge(name, engine="server", base_url=url) if url else load_judge(name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perspective_rag.commands.parts import (
     calibration_option,
     corpus_options,
-    llm_judge_option,
+    judge_options,
     llm_options,
     whole,
 )
@@ -84,7 +84,7 @@ def source_options(parser: argparse.ArgumentParser) -> None:
     )
     calibration_option(parser)
     llm_options(parser, "for perspectives and answer")
-    llm_judge_option(parser)
+    judge_options(parser)
     parser.set_defaults(strict=False)
 
 

@@ -95,7 +95,7 @@ def _retriever(options: argparse.Namespace, progress: Progress) -> Loaded:
     passages = (lambda: list(_read(options, progress).passages)) if options.corpus else None
     store, embedder = made_store(options.retriever, passages)
     progress("indexing", 0, None)
-    judge = judge_of("default", options.cache)
+    judge = judge_of(getattr(options, "judge", "default"), options.cache)
     if options.llm_judge:
         judge = CascadeJudge(judge, llm_judge=asked_again(options))
     settings: dict[str, Any] = model_parts(options) | chosen_options(options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Protocol
@@ -11,27 +11,20 @@ from typing import Protocol
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.steps import Flow, call
-from perspective_rag.judge.labels import class_columns
+from perspective_rag.flow.steps import Flow, Reply, call
 from perspective_rag.judge.pairs import TableOfPairs, not_judged
+from perspective_rag.judge.reading import Reading, ReadsPairs
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.two_sides import TwoSidedSettings
-from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
+from perspective_rag.judge.windows import LONGEST
 from perspective_rag.listing import ListingRule
 from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 from perspective_rag.validation import between
 
 
-class PairClassifier(Protocol):
-    """A loaded model: its labels in the order of its outputs, and its logits for pairs.
-
-    ``pieces`` cuts a text so that the model reads all of it beside each of the statements.
-    """
-
-    labels: tuple[str, ...]
-
-    def pieces(self, text: str, statements: Sequence[str]) -> list[str]: ...
+class PairClassifier(ReadsPairs, Protocol):
+    """A loaded model, and its logits for pairs."""
 
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix: ...
 
@@ -77,10 +70,12 @@ class CrossEncoderJudge(TableOfPairs):
         listed = settings.listing if settings.listing is not None and threshold is None else given
         self.listing = ListingRule(max(listed, given), given, settings.lead)
         self.languages: tuple[str, ...] = ("en",) if model is None else ()
-        self._language = language
-        self._two_sides = TwoSidedSettings.of(folder) if classifier is None else None
-        self._temperature = settings.temperature if temperature is None else temperature
-        self._settings = settings
+        self._reading = Reading(
+            settings,
+            settings.temperature if temperature is None else temperature,
+            TwoSidedSettings.of(folder) if classifier is None else None,
+            language,
+        )
         self._folder = folder
         self._hub_revision = revision
         self._load: Callable[[], PairClassifier] = lambda: _load(
@@ -93,7 +88,7 @@ class CrossEncoderJudge(TableOfPairs):
     def revision(self) -> str:
         """Identifies the model's files and settings: equal revisions judge alike."""
         files = model_fingerprint(self._folder) if self._folder.exists() else self._hub_revision
-        return fingerprint(self.name, files, self._temperature, self._settings)
+        return fingerprint(self.name, files, self._reading.temperature, self._reading.settings)
 
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
@@ -103,15 +98,13 @@ class CrossEncoderJudge(TableOfPairs):
         distinct = list(dict.fromkeys(pairs))
         if not distinct:
             return np.zeros(0)
-        reply = yield from call(
-            "judge",
-            self.pair_probabilities,
+        reply = yield from self._asked_pairs(
             [text for text, _ in distinct],
             [statement for _, statement in distinct],
-            counts=_counted(len(distinct), passages),
+            _counted(len(distinct), passages),
         )
         support: Vector = np.full(len(pairs), np.nan)
-        if reply.error is None:
+        if reply.value is not None:
             row = {pair: i for i, pair in enumerate(distinct)}
             for i, (pair, perspective) in enumerate(zip(pairs, perspectives, strict=True)):
                 support[i] = reply.value[perspective.stance or "support"][row[pair]]
@@ -125,9 +118,10 @@ class CrossEncoderJudge(TableOfPairs):
         """From when support that was read beside both sides is listed; None where the model's
         folder says nothing of reading two sides.
         """
-        if self._two_sides is None:
+        two_sides = self._reading.two_sides
+        if two_sides is None:
             return None
-        scale = self._two_sides.relevant or self._two_sides.alone
+        scale = two_sides.relevant or two_sides.alone
         return ListingRule(scale.listing, scale.searching)
 
     def judge_sides(
@@ -142,16 +136,11 @@ class CrossEncoderJudge(TableOfPairs):
         texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
         if not texts:
             return np.zeros((0, 2))
-        reply = yield from call(
-            "judge",
-            self.side_probabilities,
-            texts,
-            statements,
-            relevance,
-            counts=_counted(2 * len(texts), passages),
+        reply = yield from self._asked_sides(
+            texts, statements, relevance, _counted(2 * len(texts), passages)
         )
         support: Matrix = np.full((len(texts), 2), np.nan)
-        if reply.error is None:
+        if reply.value is not None:
             support = reply.value
         failed = int(np.isnan(support).any(axis=1).sum())
         if failed:
@@ -166,22 +155,10 @@ class CrossEncoderJudge(TableOfPairs):
         ``relevance`` (n,) is the cosine of text and question; where one is not known all are judged
         without, on the same scale.
         """
-        assert self._two_sides is not None
         model = self._model()
-        cut = [self._windows(model, text, statements) for text in texts]
-        owners = [i for i, pieces in enumerate(cut) for _ in pieces]
-        documents = [piece for pieces in cut for piece in pieces]
-        first, second = (
-            np.asarray(model.logits(documents, [statement] * len(documents)), dtype=np.float64)[
-                :, _in_order(model.labels)
-            ]
-            for statement in statements
-        )
-        values = self._two_sides.support(first, second, np.asarray(relevance)[owners])
-        strongest = np.zeros((len(texts), 2))
-        with np.errstate(invalid="ignore"):
-            np.maximum.at(strongest, owners, values)  # NaN stays NaN
-        return strongest
+        pairs = self._reading.cut_sides(model, texts, statements)
+        logits = model.logits(pairs.documents, pairs.statements)
+        return self._reading.side_support(model.labels, pairs, logits, relevance)
 
     def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
         """P(support) and P(oppose) of every text towards every statement, each of shape (n_texts,
@@ -201,54 +178,25 @@ class CrossEncoderJudge(TableOfPairs):
         the model's numbers are not finite.
         """
         model = self._model()
-        by_text: dict[str, list[str]] = {}
-        for text, statement in zip(texts, statements, strict=True):
-            by_text.setdefault(text, []).append(statement)
-        cut = {text: self._windows(model, text, beside) for text, beside in by_text.items()}
-        owners = [i for i, text in enumerate(texts) for _ in cut[text]]
-        documents = [piece for text in texts for piece in cut[text]]
-        probability = self._classes(model, documents, [statements[i] for i in owners])
-        result: dict[str, Vector] = {}
-        for stance, column in probability.items():
-            strongest = np.zeros(len(texts))
-            with np.errstate(invalid="ignore"):
-                np.maximum.at(strongest, owners, column)  # NaN stays NaN
-            result[stance] = strongest
-        return result
+        pairs = self._reading.cut_pairs(model, texts, statements)
+        logits = model.logits(pairs.documents, pairs.statements)
+        return self._reading.pair_support(model.labels, pairs, logits)
 
-    def _windows(self, model: PairClassifier, text: str, statements: Sequence[str]) -> list[str]:
-        """The text in pieces that the model reads whole beside each of the statements."""
-        settings = self._settings
-        size = settings.max_words
-        if len(text.split()) > LONG:
-            size = min(size, settings.long_words)
-        about = " ".join(statements)
-        pieces = [
-            piece
-            for window in telling(windows(text, size, settings.overlap, self._language), about)
-            for piece in model.pieces(window, statements)
-        ]
-        return telling(pieces, about)
+    def _asked_pairs(
+        self, texts: list[str], statements: list[str], counts: Mapping[str, int]
+    ) -> Flow[Reply]:
+        """``pair_probabilities`` as a call; value and error together where a part failed."""
+        return call("judge", self.pair_probabilities, texts, statements, counts=counts)
 
-    def _classes(
-        self, model: PairClassifier, documents: Sequence[str], statements: Sequence[str]
-    ) -> dict[str, Vector]:
-        logits = np.asarray(model.logits(documents, statements), dtype=np.float64)
-        logits[~np.isfinite(logits).all(axis=1)] = np.nan
-        logits /= self._temperature
-        if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
-            support = 1.0 / (1.0 + np.exp(-logits[:, 0]))
-            return {"support": support, "oppose": np.zeros_like(support)}
-        columns = class_columns(model.labels)
-        if "neutral" in columns:
-            logits[:, columns["neutral"]] += self._settings.neutral_bias
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probability = exponents / exponents.sum(axis=1, keepdims=True)
-        nothing = np.zeros(len(documents))
-        return {
-            stance: probability[:, columns[stance]] if stance in columns else nothing
-            for stance in ("support", "oppose")
-        }
+    def _asked_sides(
+        self,
+        texts: list[str],
+        statements: tuple[str, str],
+        relevance: Vector,
+        counts: Mapping[str, int],
+    ) -> Flow[Reply]:
+        """``side_probabilities`` in the same way."""
+        return call("judge", self.side_probabilities, texts, statements, relevance, counts=counts)
 
     def _model(self) -> PairClassifier:
         with self._lock:
@@ -260,12 +208,6 @@ class CrossEncoderJudge(TableOfPairs):
 def _counted(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
     long = len({each.text for each in passages if len(each.text) > LONGEST})
     return {"judged_pairs": pairs, **({"shortened_passages": long} if long else {})}
-
-
-def _in_order(labels: Sequence[str]) -> list[int]:
-    """The columns of support, oppose and neutral."""
-    columns = class_columns(labels)
-    return [columns[name] for name in ("support", "oppose", "neutral")]
 
 
 DEFAULT_MODEL = Path(__file__).parent / "default"

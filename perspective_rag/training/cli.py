@@ -1,4 +1,4 @@
-"""The commands ``perspective-rag judge train``, ``judge eval`` and ``judge label``."""
+"""The commands ``perspective-rag judge train``, ``eval``, ``label`` and ``export``."""
 
 from __future__ import annotations
 
@@ -93,6 +93,21 @@ def add_commands(judge: Any) -> None:
     )
     label.add_argument("--out", required=True, type=Path, help="JSONL; call again to resume")
     label.set_defaults(run=_label)
+
+    export = judge.add_parser(
+        "export", help="a judge's folder as a model server loads it: TEI, vLLM, ONNX Runtime"
+    )
+    export.add_argument("out", type=Path, metavar="FOLDER", help="a new folder")
+    export.add_argument("--to", required=True, choices=("tei", "vllm", "onnx"))
+    export.add_argument(
+        "--model", type=Path, metavar="FOLDER", help="the judge (default: the package's own)"
+    )
+    export.add_argument(
+        "--float32",
+        action="store_true",
+        help="with --to onnx: 32-bit floats, with int8 beside them (needs PyTorch)",
+    )
+    export.set_defaults(run=_export)
 
 
 _SETTINGS = (
@@ -253,6 +268,16 @@ def _label(options: argparse.Namespace) -> None:
             progress=lambda lines: status.update(f"labelled {lines:,} pairs"),
         )
     show({"out": str(options.out), "pairs": done})
+
+
+def _export(options: argparse.Namespace) -> None:
+    from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+    from perspective_rag.training.serving import export_for
+
+    if options.float32 and options.to != "onnx":
+        raise ConfigError(f"--float32 is of --to onnx; --to {options.to} writes floats anyway")
+    folder = options.model or DEFAULT_MODEL
+    show(export_for(options.to, folder, options.out, float32=options.float32))
 
 
 def show(values: Any) -> None:

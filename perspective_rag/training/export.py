@@ -61,7 +61,13 @@ def export(
     of the pairs as they are.
     """
     out.mkdir(parents=True, exist_ok=True)
-    parameters = _to_onnx(model, out, quantize=quantize)
+    full = out / "model.fp32.onnx"
+    parameters = to_onnx(model, full)
+    if quantize:
+        quantised(full, out / "model.onnx")
+        full.unlink()
+    else:
+        full.replace(out / "model.onnx")
     for name in ("config.json", "tokenizer.json"):
         shutil.copy(model / name, out / name)
     settings, measured = calibrated(
@@ -138,11 +144,12 @@ def calibrated(
     return settings, {**figures, "thresholds": thresholds}
 
 
-def _to_onnx(model: Path, out: Path, *, quantize: bool) -> int:
-    """Writes ``out/model.onnx`` and returns how many parameters the model has."""
+def to_onnx(model: Path, path: Path) -> int:
+    """Writes the model of a transformers folder to ``path``, in 32-bit floats, and returns how many
+    parameters it has.
+    """
     try:
         import torch
-        from onnxruntime.quantization import QuantType, quantize_dynamic
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
     except ImportError as error:
         raise MissingDependency("judge", "exporting a judge to ONNX") from error
@@ -162,11 +169,10 @@ def _to_onnx(model: Path, out: Path, *, quantize: bool) -> int:
             named = dict(zip(names, inputs, strict=True))
             return self.network(**named, return_dict=False)[0]
 
-    full = out / "model.fp32.onnx"
     torch.onnx.export(
         Logits().eval(),
         tuple(torch.ones((2, 16), dtype=torch.long) for _ in names),
-        str(full),
+        str(path),
         input_names=names,
         output_names=["logits"],
         dynamic_axes={
@@ -176,14 +182,16 @@ def _to_onnx(model: Path, out: Path, *, quantize: bool) -> int:
         opset_version=17,
         dynamo=False,
     )
-    if quantize:
-        quantize_dynamic(
-            str(full), str(out / "model.onnx"), weight_type=QuantType.QInt8, per_channel=True
-        )
-        full.unlink()
-    else:
-        full.replace(out / "model.onnx")
     return sum(parameter.numel() for parameter in network.parameters())
+
+
+def quantised(full: Path, path: Path) -> None:
+    """Writes the ONNX model ``full`` to ``path`` with int8 weights, scaled by column."""
+    try:
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+    except ImportError as error:
+        raise MissingDependency("judge", "quantising an ONNX model") from error
+    quantize_dynamic(str(full), str(path), weight_type=QuantType.QInt8, per_channel=True)
 
 
 def _rounded_down(value: float) -> float:

@@ -1,0 +1,1 @@
+"""Judges and embedders that a model server runs."""
