@@ -28,6 +28,12 @@ RECOVERED_WITHIN = 10.0
 FLAT_WITHIN = 0.1
 """The share by which memory may grow from the first third to the end."""
 
+FAILED = ("search:", "vectors:", "guard:")
+"""How the server begins what it says of a store that failed it."""
+
+PAUSE = 0.05
+"""Seconds that a user who was refused waits before asking again."""
+
 COMMAND = (
     *("perspective_rag", "serve", "--retriever", "benchmarks.soak.retriever:make"),
     *("--per-minute", "0"),
@@ -54,9 +60,10 @@ def measure_soak(
 ) -> dict[str, Any]:
     """What ``users`` saw in ``seconds``; the database is killed half-way, for ``away`` seconds.
 
-    An answer is "right" where it is the first answer to the same question, "partial" where the
-    server says that some of its searches failed, "refused" where it says by 503 and a message that
-    it cannot answer. Anything else is "wrong": another answer, or an error that says nothing.
+    An answer is "right" where it is the first answer to the same question, "partial" where it is
+    another and the server says that some of its searches failed, "refused" where it says by 503 and
+    a message that it cannot answer. Anything else is "wrong": another answer, a connection that
+    breaks, or an error that says nothing.
     """
     with (
         tempfile.TemporaryDirectory(prefix="soak-") as folder,
@@ -133,6 +140,8 @@ async def _ask(client: httpx.AsyncClient, question: str, seen: _Seen, began: flo
         seen.wrong.append(f"{question}: {said}")
     ended = time.perf_counter()
     seen.outcomes.append((ended - began, kind, 1000 * (ended - started)))
+    if kind == "refused":
+        await asyncio.sleep(PAUSE)
 
 
 def _kind(response: httpx.Response, answers: dict[str, Any], question: str) -> tuple[str, str]:
@@ -145,11 +154,13 @@ def _kind(response: httpx.Response, answers: dict[str, Any], question: str) -> t
         said = f"status {response.status_code}: {message}"
         return ("refused" if response.status_code == 503 else "wrong"), said
     values = response.json()
-    if values.get("degradations"):
-        return "partial", str(values["degradations"][0])
-    answer = {name: values[name] for name in ("view", "answer") if name in values}
+    answer = {name: values[name] for name in ("view", "answer")}
+    answer["degradations"] = values["done"]["degradations"]
     if answers.setdefault(question, answer) == answer:
         return "right", ""
+    failed = [each for each in answer["degradations"] if str(each).startswith(FAILED)]
+    if failed:
+        return "partial", f"status 200, but {failed[0]:.100}"
     return "wrong", "another answer to the same question"
 
 
