@@ -1,4 +1,4 @@
-"""A Qdrant collection behind ``perspective-rag serve --retriever collection:make``, and its filling.
+"""A Qdrant collection for ``perspective-rag serve --retriever collection:make``, and its filling.
 
 ``python collection.py FOLDER`` reads a corpus, embeds it at ENCODER_URL and writes it to the
 collection, which it makes where it is missing: sharded, replicated, its vectors quantised in memory

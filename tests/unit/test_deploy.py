@@ -227,17 +227,16 @@ def test_the_collection_is_made_filled_twice_and_searched(monkeypatch):
 
 def test_every_search_of_the_collection_is_rescored(monkeypatch):
     module = collection()
-    seen = {}
+    from qdrant_client import QdrantClient
 
-    class Client:
-        def query_points(self, **wanted):
-            seen.update(wanted)
-            raise ConnectionError("enough was seen")
-
-    store = module.Rescored(
-        Client(), "passages", embedding=module.Whole(ByWord()), validate_collection_config=False
+    client, embedder, seen = QdrantClient(":memory:"), ByWord(), []
+    store = module.make(client, embedder)
+    module.fill([Passage("a", "Close the zoo.")], client, embedder)
+    inner = client.query_points
+    monkeypatch.setattr(
+        client, "query_points", lambda **asked: seen.append(asked) or inner(**asked)
     )
-    with pytest.raises(ConnectionError):
-        store.similarity_search_by_vector([0.0, 1.0, 0.0, 0.0], 5)
-    assert seen["search_params"].quantization.rescore is True
-    assert seen["search_params"].quantization.oversampling == 3.0
+    store.similarity_search_by_vector([0.0, 1.0, 0.0, 0.0], 5)
+    (asked,) = seen
+    assert asked["search_params"].quantization.rescore is True
+    assert asked["search_params"].quantization.oversampling == 3.0
