@@ -121,7 +121,8 @@ def _cost(built: Built, size: int) -> dict[str, Any]:
     millions = size / 1_000_000
     return {
         "seconds": round(built.seconds, 3),
-        "seconds_per_million": round(built.seconds / millions, 2),
+        "cpu_seconds": round(built.cpu, 3),
+        "cpu_seconds_per_million": round(built.cpu / millions, 2),
         "memory_mb_per_million": round(built.memory / MEGABYTE / millions, 1),
         "disk_mb_per_million": round(built.disk / MEGABYTE / millions, 1),
         "settings": built.settings,

@@ -21,10 +21,10 @@ MOST = {"flat": 1_000_000, "hnsw": 1_000_000, "ivfpq": 100_000_000}
 """How many vectors a kind is built for: the first two keep them in memory as float32."""
 
 LINKS, EF_CONSTRUCTION, EF_SEARCH = 16, 80, 128
-CODE_BYTES, PROBES, REFINED = 96, 32, 4
+CODE_BYTES, PROBES, REFINED = 96, 64, 4
 """IVF-PQ: bytes of a code, lists that a search reads, and how many times k are compared exactly."""
 
-MOST_LISTS, TRAINED_ON, BLOCK = 2048, 40, 20 * CHUNK
+MOST_LISTS, TRAINED_ON, LEAST_TRAINED_ON, BLOCK = 2048, 40, 20_000, 20 * CHUNK
 MEGABYTE = 1024 * 1024
 
 Turn = Callable[[Matrix], Matrix]
@@ -33,11 +33,14 @@ Turn = Callable[[Matrix], Matrix]
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An index and what it took: seconds, bytes in memory and on disk, without the vectors."""
+    """An index and what it took: seconds by the clock and of processor time, bytes in memory and on
+    disk, without the vectors.
+    """
 
     index: Any
     kind: str
     seconds: float
+    cpu: float
     memory: int
     disk: int
     settings: dict[str, Any]
@@ -67,7 +70,7 @@ def build(
     import faiss
 
     faiss.omp_set_num_threads(threads)
-    before, started = _own_memory(), time.perf_counter()
+    before, started, used = _own_memory(), time.perf_counter(), time.process_time()
     size, d = rows.shape
     settings: dict[str, Any] = {}
     disk = 0
@@ -83,10 +86,10 @@ def build(
         for start, block in blocks(rows):
             told(f"{name}: {start:,} of {size:,}")
             index.add(turn(block))
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - used
     faiss.omp_set_num_threads(1)
     memory = max(0, _own_memory() - before)
-    return Built(index, kind, seconds, memory, disk, settings)
+    return Built(index, kind, seconds, cpu, memory, disk, settings)
 
 
 def _ivfpq(
@@ -104,7 +107,8 @@ def _ivfpq(
     trained, data = folder / f"{name}.trained", folder / f"{name}.lists"
     if not trained.exists():
         told(f"{name}: training {lists} lists")
-        sample = np.random.default_rng(0).choice(size, min(size, TRAINED_ON * lists), replace=False)
+        enough = min(size, max(TRAINED_ON * lists, LEAST_TRAINED_ON))
+        sample = np.random.default_rng(0).choice(size, enough, replace=False)
         sample.sort()
         empty = faiss.IndexIVFPQ(
             faiss.IndexFlatIP(d), d, lists, CODE_BYTES, 8, faiss.METRIC_INNER_PRODUCT
