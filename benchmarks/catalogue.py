@@ -170,6 +170,20 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         "1 min",
         "benchmarks.load.command",
     ),
+    Benchmark(
+        "soak",
+        "a server whose database is killed and comes back",
+        "none: examples/debates",
+        "11 min",
+        "benchmarks.soak.command",
+    ),
+    Benchmark(
+        "scale",
+        "searches from 10^4 to 10^7 vectors, and their cost",
+        "none: drawn vectors",
+        "1 h",
+        "benchmarks.scale.command",
+    ),
 )
 
 TOOLS: tuple[Benchmark, ...] = (
