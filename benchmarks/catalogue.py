@@ -179,7 +179,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     ),
     Benchmark(
         "scale",
-        "searches from 10^4 to 10^7 vectors, and their cost",
+        "what a search costs from 10^4 to 10^7 vectors",
         "none: drawn vectors",
         "1 h",
         "benchmarks.scale.command",
