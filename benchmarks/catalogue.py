@@ -191,6 +191,20 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         "5 min",
         "benchmarks.gpu.command",
     ),
+    Benchmark(
+        "soak",
+        "a server whose database is killed and comes back",
+        "none: examples/debates",
+        "11 min",
+        "benchmarks.soak.command",
+    ),
+    Benchmark(
+        "scale",
+        "what a search costs from 10^4 to 10^7 vectors",
+        "none: drawn vectors",
+        "1 h",
+        "benchmarks.scale.command",
+    ),
 )
 
 TOOLS: tuple[Benchmark, ...] = (

@@ -35,6 +35,7 @@ from benchmarks.perspective_detection.report import tables as detection_tables
 from benchmarks.pir.adaptive_report import sections as adaptive_sections
 from benchmarks.pir.report import sections as pir_sections
 from benchmarks.question_forms.__main__ import table as question_forms_table
+from benchmarks.scale.report import tables as scale_tables
 from benchmarks.sides.report import (
     claim_table,
     labelled_sets_table,
@@ -44,6 +45,7 @@ from benchmarks.sides.report import (
 )
 from benchmarks.sides.report import summary_table as sides_summary_table
 from benchmarks.sides.report import tables as sides_tables
+from benchmarks.soak.report import table as soak_table
 from benchmarks.vllm.report import table as vllm_table
 
 
@@ -165,6 +167,17 @@ def question_forms(document: Mapping[str, Any]) -> str:
     return question_forms_table(document["results"]).markdown()
 
 
+def scale(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.scale``."""
+    found = document["results"]["measured"]
+    return "\n".join(table.markdown() for table in scale_tables(found))
+
+
+def soak(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.soak``."""
+    return soak_table(document["results"]).markdown()
+
+
 SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "answers": ("answers-debates", answers),
     "answers-small-model": ("answers-debates-smollm2-135m-instruct", answers),
@@ -184,6 +197,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "overhead": ("overhead", overhead),
     "perspective_detection": ("perspective_detection", perspective_detection),
     "question_forms": ("question_forms", question_forms),
+    "scale": ("scale", scale),
     "sides": ("sides", sides),
     "sides-summary": ("sides", sides_summary),
     "sides-labelled": ("sides_labelled", sides_labelled),
@@ -191,6 +205,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "sides-long": ("sides_long", sides_long),
     "sides-stages": ("sides_stages", sides_stages),
     "vllm": ("vllm", vllm),
+    "soak": ("soak", soak),
 }
 """For each section the results it is made of, and how."""
 

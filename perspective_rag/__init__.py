@@ -75,6 +75,9 @@ if TYPE_CHECKING:
     from perspective_rag.listing import ListingRule as ListingRule
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
+    from perspective_rag.project.precomputed import Precomputed as Precomputed
+    from perspective_rag.project.precomputed import ProjectedCollection as ProjectedCollection
+    from perspective_rag.project.precomputed import project_collection as project_collection
     from perspective_rag.results import Answer as Answer
     from perspective_rag.results import Claim as Claim
     from perspective_rag.results import Coverage as Coverage
@@ -141,6 +144,7 @@ _HOMES = {
     "factories.local": ["local_pipeline"],
     "options": ["PipelineOptions"],
     "pipeline": ["PerspectivePipeline"],
+    "project.precomputed": ["Precomputed", "ProjectedCollection", "project_collection"],
     "listing": ["Calibration", "ListingRule"],
     "results": ["Answer", "Claim", "Coverage", "RetrievalResult"],
     "types": [

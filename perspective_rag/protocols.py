@@ -116,7 +116,9 @@ class Projected:
 
     ``problem`` is the reason for falling back to the plain query, otherwise None. ``reranks``: the
     hits of the search are put in the exact order by ``Projection.rerank``, which is handed
-    ``state`` back; ``fetch_k`` is how many hits that needs at least.
+    ``state`` back; ``fetch_k`` is how many hits that needs at least. ``store`` is searched instead
+    of the pipeline's own: one that holds the same passages, by the same ids, with vectors that were
+    projected ahead.
     """
 
     vector: Vector
@@ -124,6 +126,7 @@ class Projected:
     reranks: bool = False
     fetch_k: int = 0
     state: Any = None
+    store: Store | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

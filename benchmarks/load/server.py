@@ -30,7 +30,7 @@ def served(app: str = APP) -> Iterator[tuple[str, int]]:
 @contextmanager
 def running(command: Sequence[str], ready: str) -> Iterator[tuple[str, int]]:
     """The same for ``python -m COMMAND --port PORT``, once the path ``ready`` answers with 200."""
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", *command, "--port", str(port)],
         cwd=CHECKOUT,
@@ -66,7 +66,8 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     )
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens at."""
     with socket.socket() as each:
         each.bind(("127.0.0.1", 0))
         port: int = each.getsockname()[1]

@@ -49,10 +49,11 @@ def search(
             raise
         except Exception as error:
             raise RetrievalError(f"the queries could not be embedded: {error!r}") from error
-    checked = CheckedSearch(store)
-    calls, projections = [], []
+    calls, projections, names = [], [], []
     for query in queries:
         projected = yield from _projected(request, extraction, query)
+        searched = store if projected is None or projected.store is None else projected.store
+        checked = CheckedSearch(searched)
         depth = max(request.options.k, request.options.fetch_k)
         vector: Vector | None = None
         if projected is not None:
@@ -65,26 +66,31 @@ def search(
                 (query.text, vector),
                 wanted,
                 checked.asearch,
-                in_turn=bool(getattr(store, "in_turn", False)),
-                in_caller=bool(getattr(store, "thread_bound", False)),
+                in_turn=bool(getattr(searched, "in_turn", False)),
+                in_caller=bool(getattr(searched, "thread_bound", False)),
             )
         )
         projections.append(projected)
+        names.append(checked.name)
     replies = yield calls
     replies = yield from _again(calls, replies)
     errors = [reply.error for reply in replies if reply.error is not None]
     if len(errors) == len(queries):
         raise RetrievalError(
-            f"all {len(errors)} searches failed ({checked.name}); first: {errors[0]!r}"
+            f"all {len(errors)} searches failed ({names[0]}); first: {errors[0]!r}"
         ) from errors[0]
     rankings = []
-    for query, projected, reply in zip(queries, projections, replies, strict=True):
+    for query, projected, name, reply in zip(queries, projections, names, replies, strict=True):
         if reply.error is None:
             found: Found = reply.value
             if found.unusable:
-                problem = f"{checked.name} returned {found.example} for a Hit: left out"
+                problem = f"{name} returned {found.example} for a Hit: left out"
                 yield from degrade("search", f"{problem} ({found.unusable} for {query.text!r})")
-            ranking = Ranking(query, found.hits)
+            hits = found.hits
+            if projected is not None and projected.store is not None:
+                # Its vectors are projected: they compare with no others.
+                hits = tuple(replace(hit, embedding=None) for hit in hits)
+            ranking = Ranking(query, hits)
             rankings.append((yield from _reranked(request, ranking, projected)))
         else:
             yield from degrade("search", f"the search for {query.text!r} failed", reply.error)

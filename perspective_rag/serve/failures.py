@@ -113,6 +113,10 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, refused)
     app.add_exception_handler(StarletteHTTPException, http_error)
     app.add_exception_handler(Failure, failed)
+    # What Starlette knows as Exception alone it raises again once the reply is sent, and the
+    # connection is closed on a client that goes on using it: so the expected ones by their names.
+    for expected in (PerspectiveRAGError, TimeoutError, asyncio.TimeoutError):
+        app.add_exception_handler(expected, failed)
     app.add_exception_handler(Exception, failed)
 
 

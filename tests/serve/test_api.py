@@ -11,9 +11,10 @@ import pytest
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
-from perspective_rag import Answer, CascadeJudge, Claim, CorpusError, Passage
+from perspective_rag import Answer, CallableStore, CascadeJudge, Claim, CorpusError, Passage
 from perspective_rag.answer.citations import citation_keys
 from perspective_rag.extend import call
+from perspective_rag.serve.app import create_app
 from perspective_rag.serve.asking import Asked, reply_to
 from perspective_rag.serve.loading import Loaded
 from perspective_rag.serve.settings import ServeSettings
@@ -170,6 +171,23 @@ async def test_what_cannot_be_asked_is_refused_with_a_reason(body, status):
             assert error["kind"] == "request"
             assert error["message"]
             assert "Traceback" not in reply.text
+
+
+async def test_a_failed_question_is_answered_and_not_raised_again():
+    """What is raised again after the reply makes the web server close the client's connection."""
+
+    def down(text, k):
+        raise ConnectionError("the store is down")
+
+    made = pipeline()
+    made.store = CallableStore(down)
+    app = create_app(made, ServeSettings())
+    transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        for _ in range(2):
+            reply = await http.post("/api/ask", json={"question": QUESTION})
+            assert reply.status_code == 503
+            assert reply.json()["error"]["kind"] == "search"
 
 
 async def test_a_store_that_is_down_is_said_to_be_without_its_words(caplog):

@@ -1,0 +1,9 @@
+"""What each way of searching costs as the corpus grows, from 10,000 vectors to 10,000,000."""
+
+import os
+
+# Asks for one BLAS thread, which can only be asked for before numpy is loaded.
+from benchmarks.latency import ONE_BLAS_THREAD as ONE_BLAS_THREAD
+
+# One OpenMP thread where nothing else is said: idle ones spin, and would be counted.
+os.environ.setdefault("OMP_NUM_THREADS", "1")

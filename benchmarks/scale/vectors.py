@@ -1,0 +1,109 @@
+"""Vectors of a corpus of any size, in a file of float16 that is memory-mapped.
+
+A row is unit(centre + SPREAD noise): the centres are drawn once, so that a larger corpus has more
+passages a topic, as real ones have. Centres and noise fall off along the axes of one random turn as
+(i + 1)^-DECAY, so that they have few strong directions, as embeddings of text have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perspective_rag.project.adaptive import KINDS
+from perspective_rag.types import Matrix, Vector
+from perspective_rag.vectors import normalised
+
+DIMENSIONS = 384
+CHUNK = 50_000
+CENTRES = 2_000
+DECAY = 0.35
+SPREAD = 0.7
+CARRIED = 0.6
+"""How much of its perspective a query holds beside its root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What all vectors of one seed are drawn from."""
+
+    seed: int
+    centres: Matrix
+    axes: Matrix
+
+    @classmethod
+    def of(cls, seed: int) -> Space:
+        """Centres (m, d) and the scaled axes (d, d) that turn noise."""
+        generator = np.random.default_rng([seed, 0])
+        turn, _ = np.linalg.qr(generator.standard_normal((DIMENSIONS, DIMENSIONS)))
+        falling = np.arange(1, DIMENSIONS + 1) ** -DECAY
+        axes = ((falling / np.linalg.norm(falling))[:, None] * turn.T).astype(np.float32)
+        centres = generator.standard_normal((CENTRES, DIMENSIONS), dtype=np.float32) @ axes
+        return cls(seed, normalised(centres), axes)
+
+    def chunk(self, number: int) -> Matrix:
+        """Rows ``number * CHUNK`` and on, always the same, shape (CHUNK, d), float16."""
+        generator = np.random.default_rng([self.seed, 1, number])
+        topics = generator.integers(len(self.centres), size=CHUNK)
+        return self._near(generator, self.centres[topics]).astype(np.float16)
+
+    def triples(self, count: int) -> list[tuple[Vector, Vector, Vector]]:
+        """Vectors of queries, their roots and their perspectives: q = unit(r + CARRIED p)."""
+        generator = np.random.default_rng([self.seed, 2])
+        topics = generator.permutation(len(self.centres))
+        roots = self._near(generator, self.centres[topics[:count]])
+        # A few perspectives that many queries share, as "a claim that opposes ..." is shared.
+        few = self._near(generator, self.centres[topics[-PERSPECTIVES:]])
+        perspectives = few[np.arange(count) % PERSPECTIVES]
+        queries = normalised(roots + CARRIED * perspectives)
+        return list(zip(queries, roots, perspectives, strict=True))
+
+    def kinds(self) -> Matrix:
+        """Stand-ins for the words for kinds of text that the adaptive projection leaves out."""
+        generator = np.random.default_rng([self.seed, 3])
+        drawn = generator.standard_normal((len(KINDS), DIMENSIONS), dtype=np.float32)
+        return normalised(drawn @ self.axes)
+
+    def _near(self, generator: np.random.Generator, centres: Matrix) -> Matrix:
+        noise = generator.standard_normal(centres.shape, dtype=np.float32) @ self.axes
+        return normalised(centres + np.float32(SPREAD) * noise)
+
+
+PERSPECTIVES = 2
+
+
+def rows_of(
+    space: Space, size: int, folder: Path, told: Callable[[str], object] = lambda said: None
+) -> Any:
+    """The first ``size`` rows, shape (size, d), float16, memory-mapped read-only from ``folder``.
+
+    The file is written whole or not at all; one that is there is used again, and a larger one
+    serves a smaller size.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.glob(f"vectors-{space.seed}-*.npy")):
+        rows = np.load(path, mmap_mode="r")
+        if len(rows) >= size:
+            return rows[:size]
+    path = folder / f"vectors-{space.seed}-{size}.npy"
+    part = path.with_suffix(".part")
+    shape = (size, DIMENSIONS)
+    rows = np.lib.format.open_memmap(part, "w+", dtype=np.float16, shape=shape)
+    for number, start in enumerate(range(0, size, CHUNK)):
+        told(f"drawing vectors: {start:,} of {size:,}")
+        rows[start : start + CHUNK] = space.chunk(number)[: size - start]
+    rows.flush()
+    del rows
+    os.replace(part, path)
+    return np.load(path, mmap_mode="r")
+
+
+def blocks(rows: Matrix, size: int = CHUNK) -> Iterator[tuple[int, Matrix]]:
+    """Unit rows of float32, ``size`` at a time, with the row each block starts at."""
+    for start in range(0, len(rows), size):
+        yield start, normalised(rows[start : start + size].astype(np.float32))
