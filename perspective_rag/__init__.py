@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     )
     from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.corpus import Corpus as Corpus
+    from perspective_rag.engines.local import LocalEngine as LocalEngine
+    from perspective_rag.engines.ray_engine import RayEngine as RayEngine
     from perspective_rag.errors import CapabilityError as CapabilityError
     from perspective_rag.errors import ConfigError as ConfigError
     from perspective_rag.errors import CorpusError as CorpusError
+    from perspective_rag.errors import EngineError as EngineError
     from perspective_rag.errors import JudgeError as JudgeError
     from perspective_rag.errors import LLMError as LLMError
     from perspective_rag.errors import LLMReplyError as LLMReplyError
@@ -102,11 +105,14 @@ _HOMES = {
     "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "corpus": ["CachedEmbedder", "Corpus"],
+    "engines.local": ["LocalEngine"],
+    "engines.ray_engine": ["RayEngine"],
     "identity": ["passage_key"],
     "errors": [
         "CapabilityError",
         "ConfigError",
         "CorpusError",
+        "EngineError",
         "JudgeError",
         "LLMError",
         "LLMReplyError",

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from perspective_rag.corpus.loading import Corpus
+from perspective_rag.engines.engine import Engine
+from perspective_rag.engines.local import LocalEngine
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.protocols import Embedder
 from perspective_rag.storage.append_log import hold
@@ -57,12 +60,15 @@ def build_dense_index(
     batch: int = 64,
     dtype: Literal["float16", "float32"] = "float16",
     on_progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Matrix:
     """The embeddings of the passages with their titles, shape (n, d), memory-mapped read-only from
     ``folder``.
 
     What the folder already holds is not embedded again; a build that was killed loses at most 2,048
-    rows. Without a folder the embeddings are made anew and stay in memory. Raises CorpusError when
+    rows. Without a folder the embeddings are made anew and stay in memory. ``engine`` is where
+    texts are embedded: None is this process, ``RayEngine`` the processes of a Ray cluster, to which
+    the embedder is sent; the batches, and so the files, are the same. Raises CorpusError when
     the folder holds the index of another corpus or model, is damaged, is being built by another
     process or cannot be written, and ConfigError for embeddings that cannot be used.
     """
@@ -72,7 +78,7 @@ def build_dense_index(
     corpus = corpus if isinstance(corpus, Corpus) else Corpus(list(corpus))
     if not corpus.passages:
         raise CorpusError("there are no passages to index")
-    work = _Work(corpus.passages, embedder, batch, on_progress)
+    work = _Work(corpus.passages, embedder, batch, on_progress, engine or LocalEngine())
     if folder is None:
         return np.concatenate([block for _, block in work.blocks(0, dtype)])
     target = Path(folder)
@@ -143,38 +149,54 @@ class _Work:
     embedder: Embedder
     batch: int
     on_progress: Progress | None
+    engine: Engine
 
     def blocks(
         self, done: int, dtype: str, dimensions: int | None = None
     ) -> Iterator[tuple[int, Matrix]]:
         """Windows of rows from row ``done`` on, each with the row it starts at."""
         total = len(self.passages)
+        batches = (texts for start in range(done, total, WINDOW) for texts in self._texts(start))
+        found = self.engine.map(batches, partial(_embedding, self.embedder))
         for start in range(done, total, WINDOW):
-            stop = min(start + WINDOW, total)
-            # Texts of similar length share a batch, so that little of it is padding.
-            order = sorted(range(start, stop), key=lambda i: len(self.passages[i].titled))
+            order = self._order(start)
             parts = []
             for first in range(0, len(order), self.batch):
-                texts = [self.passages[i].titled for i in order[first : first + self.batch]]
-                parts.append(self._embedded(texts, dtype, dimensions))
+                rows = min(self.batch, len(order) - first)
+                parts.append(_stored(next(found), rows, dtype, dimensions))
                 dimensions = parts[0].shape[1]
                 if self.on_progress is not None:
-                    self.on_progress(start + first + len(texts), total)
+                    self.on_progress(start + first + rows, total)
             block = np.concatenate(parts)
             block[np.array(order) - start] = block.copy()
             yield start, block
 
-    def _embedded(self, texts: list[str], dtype: str, dimensions: int | None) -> Matrix:
-        found = as_matrix(
-            self.embedder.embed_passages(texts), "passage embeddings", columns=dimensions
-        )
-        if len(found) != len(texts):
-            raise ConfigError(f"the embedder gave {len(found)} rows for {len(texts)} texts")
-        with np.errstate(over="ignore"):
-            stored: Matrix = found.astype(dtype)
-        if not np.isfinite(stored).all():
-            raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
-        return stored
+    def _order(self, start: int) -> list[int]:
+        """The rows of a window: texts of similar length share a batch, so that little of it is
+        padding.
+        """
+        stop = min(start + WINDOW, len(self.passages))
+        return sorted(range(start, stop), key=lambda i: len(self.passages[i].titled))
+
+    def _texts(self, start: int) -> Iterator[list[str]]:
+        order = self._order(start)
+        for first in range(0, len(order), self.batch):
+            yield [self.passages[i].titled for i in order[first : first + self.batch]]
+
+
+def _embedding(embedder: Embedder) -> Callable[[Sequence[str]], Matrix]:
+    return embedder.embed_passages
+
+
+def _stored(embedded: Matrix, rows: int, dtype: str, dimensions: int | None) -> Matrix:
+    found = as_matrix(embedded, "passage embeddings", columns=dimensions)
+    if len(found) != rows:
+        raise ConfigError(f"the embedder gave {len(found)} rows for {rows} texts")
+    with np.errstate(over="ignore"):
+        stored: Matrix = found.astype(dtype)
+    if not np.isfinite(stored).all():
+        raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
+    return stored
 
 
 def _damaged(folder: Path, row: int) -> CorpusError:
