@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip("ray")
 pytest.importorskip("ray.data")
 
-from perspective_rag import CrossEncoderJudge, OnnxMiniLM, RayEngine
+from perspective_rag import OnnxMiniLM, RayEngine
 from perspective_rag.cli import main
 from perspective_rag.corpus import build_dense_index, dense_index
 from perspective_rag.errors import ConfigError, CorpusError, EngineError, JudgeError
@@ -112,10 +113,11 @@ def test_bad_input_and_workers_that_cannot_be_made_are_said_as_in_one_process(cl
 
     with pytest.raises(ConfigError, match="no model here"):
         list(cluster.map([1, 2], broken))
+    held = threading.Lock()
     with pytest.raises(ConfigError, match="cannot be sent"):
-        held = open(os.devnull)  # noqa: SIM115
-        list(cluster.map([1], lambda: held.write))
-    held.close()
+        list(cluster.map([1], lambda: held.acquire))
+    with pytest.raises(ConfigError, match="cannot be sent"):
+        list(cluster.map([held], lambda: str))
 
 
 def test_the_packaged_judge_and_embedder_and_the_command(cluster, tmp_path, capsys):

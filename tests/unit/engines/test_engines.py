@@ -212,9 +212,13 @@ def test_pairs_of_a_file(tmp_path):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"statement": "s"}, {"document": " ", "statement": "s"}, {"document": "d", "statement": 1}]
-    + [{"document": "d", "statement": "s", "stance": "con"}]
-    + [{"document": "d", "statement": "s", "title": ["T"]}],
+    [
+        {"statement": "s"},
+        {"document": " ", "statement": "s"},
+        {"document": "d", "statement": 1},
+        {"document": "d", "statement": "s", "stance": "con"},
+        {"document": "d", "statement": "s", "title": ["T"]},
+    ],
 )
 def test_a_bad_line_is_named_and_those_before_it_are_kept(bad, tmp_path):
     path = write(tmp_path / "pairs.jsonl", [{"document": "d", "statement": "s"}, bad])
