@@ -55,7 +55,7 @@ def _run(run: Run) -> int:
     data: dict[str, object] = {"name": options.corpus.name}
     with TemporaryDirectory(dir=options.scratch) as scratch, console.status("starting") as status:
         folder = Path(scratch)
-        corpus = Corpus.load(needed(options.corpus, "latency"))
+        corpus = Corpus.load(needed(options.corpus, "engines"))
         passages = _passages(corpus, options.seed)
         data |= {
             "fingerprint": corpus.fingerprint,
@@ -148,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks engines",
         description=__doc__.partition("\n")[0],
-        epilog=data_note("latency"),
+        epilog=data_note("engines"),
     )
     add = parser.add_argument
     add("--corpus", type=Path, required=True, help="passages, as for Corpus.load")

@@ -46,12 +46,11 @@ class Watch:
         self._thread.join()
 
     def figures(self) -> dict[str, Any]:
-        """The largest memory in each quarter of the run, in MB, without the quarter's start-up."""
-        quarters = [self.samples[i * len(self.samples) // 4 :] for i in range(4)]
-        ends = [(i + 1) * len(self.samples) // 4 for i in range(4)]
-        parts = [self.samples[len(self.samples) - len(q) : end] for q, end in zip(quarters, ends)]
+        """The largest memory in each quarter of the run, in MB."""
+        size = len(self.samples)
+        parts = [self.samples[i * size // 4 : max((i + 1) * size // 4, 1)] for i in range(4)]
         return {
-            "samples": len(self.samples),
+            "samples": size,
             "driver_mb": [round(max((each[1] for each in part), default=0.0)) for part in parts],
             "workers_mb": [round(max((each[2] for each in part), default=0.0)) for part in parts],
             "killed": self.killed,
@@ -71,9 +70,9 @@ class Watch:
 
 
 def _workers() -> list[psutil.Process]:
-    """Ray's processes that work on batches, those of this machine."""
+    """Ray's processes that work on batches, those that this process has started."""
     found = []
-    for each in psutil.process_iter():
+    for each in psutil.Process().children(recursive=True):
         try:
             if " ".join(each.cmdline()).startswith(_WORKER):
                 found.append(each)

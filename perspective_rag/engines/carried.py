@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from perspective_rag.errors import PerspectiveRAGError
+
+
+def dumps(value: object) -> bytes:
+    """A value as ``pickle.loads`` reads it, errors in it with their causes and attributes."""
+    stream = io.BytesIO()
+    _Pickler(stream).dump(value)
+    return stream.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, BaseException):
+            return CarriedError.error, (CarriedError.of(value),)
+        return NotImplemented
 
 
 @dataclass(frozen=True, slots=True)

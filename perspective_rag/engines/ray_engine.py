@@ -175,7 +175,7 @@ def _driven(
             continue
         result, failure = pickle.loads(arrived.pop(first))  # noqa: S301  (of our workers)
         if failure is not None:
-            raise failure.error()
+            raise failure
         first += 1
         yield result
     if raised is not None:

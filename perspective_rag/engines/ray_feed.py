@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from perspective_rag.engines.carried import CarriedError
+from perspective_rag.engines.carried import dumps
 from perspective_rag.errors import EngineError
 
 CONTENT, NUMBER = "content", "number"
@@ -88,11 +88,11 @@ class Mapper:
     def __init__(self, make_worker: Callable[[], Callable[[Any], Any]], feed: Any, attempts: int):
         self._feed = feed
         self._attempts = attempts
-        self._failed: CarriedError | None = None
+        self._failed: Exception | None = None
         try:
             self._worker = make_worker()
         except Exception as error:
-            self._failed = CarriedError.of(error)
+            self._failed = error
 
     def __call__(self, rows: Any) -> Iterator[Any]:
         numbers, contents = rows[NUMBER].to_pylist(), rows[CONTENT].to_pylist()
@@ -103,15 +103,15 @@ class Mapper:
         import ray
 
         if self._failed is not None:
-            return pickle.dumps((None, self._failed))
+            return dumps((None, self._failed))
         if ray.get(self._feed.begin.remote(number)) > self._attempts:
             problem = f"batch {number} ended the process of its worker {self._attempts} times"
-            return pickle.dumps((None, CarriedError.of(EngineError(problem))))
+            return dumps((None, EngineError(problem)))
         try:
             result = self._worker(pickle.loads(content))  # noqa: S301  (of the driver)
-            return pickle.dumps((result, None))
+            return dumps((result, None))
         except Exception as error:
-            return pickle.dumps((None, CarriedError.of(error)))
+            return dumps((None, error))
 
 
 def table(number: int, content: bytes) -> Any:

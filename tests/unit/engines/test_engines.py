@@ -13,7 +13,7 @@ import pytest
 from perspective_rag import LocalEngine, RayEngine
 from perspective_rag.cli import main
 from perspective_rag.corpus import build_dense_index
-from perspective_rag.engines.carried import CarriedError
+from perspective_rag.engines.carried import dumps
 from perspective_rag.engines.ray_feed import DONE, Feed
 from perspective_rag.errors import (
     ConfigError,
@@ -112,7 +112,7 @@ def test_an_engine_that_reads_ahead_judges_each_pair_once_and_writes_in_order(tm
 )
 def test_an_error_arrives_as_it_was_raised_with_its_cause(error):
     error.__cause__ = ValueError("the cause")
-    carried = pickle.loads(pickle.dumps(CarriedError.of(error))).error()
+    [carried] = pickle.loads(dumps([error]))
     assert type(carried) is type(error)
     assert (str(carried), vars(carried)) == (str(error), vars(error))
     assert repr(carried.__cause__) == "ValueError('the cause')"
@@ -122,10 +122,10 @@ def test_an_error_that_cannot_be_sent_arrives_as_one_of_ours():
     class Here(Exception):
         pass
 
-    carried = CarriedError.of(Here("odd")).error()
+    carried = pickle.loads(dumps(Here("odd")))
     assert type(carried) is PerspectiveRAGError
     assert str(carried) == "Here: odd"
-    held = CarriedError.of(ValueError(lambda: 0)).error()
+    held = pickle.loads(dumps(ValueError(lambda: 0)))
     assert type(held) is PerspectiveRAGError
 
 
