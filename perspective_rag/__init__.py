@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from perspective_rag.backends.openai_embedder import (
         OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
     )
+    from perspective_rag.backends.ray_llm import RayLLM as RayLLM
     from perspective_rag.backends.sentence_transformers import (
         SentenceTransformerEmbedder as SentenceTransformerEmbedder,
     )
@@ -103,6 +104,7 @@ _HOMES = {
     "backends.open_telemetry": ["OpenTelemetry"],
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
     "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
+    "backends.ray_llm": ["RayLLM"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "corpus": ["CachedEmbedder", "Corpus"],
     "engines.local": ["LocalEngine"],
