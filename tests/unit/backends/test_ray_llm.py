@@ -100,4 +100,4 @@ def test_options_are_checked_and_are_part_of_the_revision():
 @pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed")
 def test_without_ray_the_extra_is_named():
     with pytest.raises(MissingDependency, match=r"perspective-rag\[ray"):
-        RayLLM("model").complete("hello")
+        RayLLM("model").complete(Prompt("n", "hello"))
