@@ -11,7 +11,7 @@ WORKERS ?= 2
 FUZZ_SECONDS ?= 3600
 CHROMIUM ?= /usr/bin/chromium
 
-.PHONY: demo test test-slow test-docs docs test-stores test-browser test-clients test-lowest test-evaluation test-torch test-vllm test-kills fuzz lint types sbom audit dist \
+.PHONY: demo test test-slow test-docs docs test-stores test-browser test-clients test-lowest test-evaluation test-torch test-vllm test-ray test-kills fuzz lint types sbom audit dist \
 	bench clean
 
 demo: $(VENV)/.demo  ## answer one contentious question over the sample debates
@@ -53,6 +53,9 @@ test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch, and those of Par
 # Minutes to install and to run, and so no part of .ci/run.
 test-vllm: $(VENV)-vllm/.dev  ## the real vLLM on a CPU: a small model in this process and behind a server
 	@HF_HUB_OFFLINE=1 $(VENV)-vllm/bin/python -m pytest -p no:xdist tests/vllm
+
+test-ray: $(VENV)-ray/.dev  ## judging and embedding on a local Ray cluster, whose workers are killed
+	@HF_HUB_OFFLINE=1 $(VENV)-ray/bin/python -m pytest -p no:xdist tests/ray
 
 test-kills: $(VENV)/.dev  ## kill every kind of work at ten random moments each
 	@KILLS=10 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -s tests/hardening/test_kills.py
@@ -121,6 +124,10 @@ $(VENV)-evaluation/.dev: pyproject.toml | $(VENV)-evaluation/bin/python
 		hypothesis pytest pytest-asyncio
 	@touch $@
 
+$(VENV)-ray/.dev: pyproject.toml | $(VENV)-ray/bin/python
+	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,ray]' psutil pytest pytest-asyncio
+	@touch $@
+
 $(VENV)-clients/.dev: pyproject.toml | $(VENV)-clients/bin/python
 	@$(VENV)-clients/bin/python -m pip install --quiet --disable-pip-version-check -e '.[clients]'
 	@touch $@
@@ -149,11 +156,11 @@ $(VENV)-sbom/.tools: | $(VENV)-sbom/bin/python
 	@touch $@
 
 $(VENV)/bin/python $(VENV)-sbom/bin/python $(VENV)-docs/bin/python $(VENV)-torch/bin/python $(VENV)-lowest/bin/python \
-		$(VENV)-evaluation/bin/python $(VENV)-clients/bin/python $(VENV)-vllm/bin/python:
+		$(VENV)-evaluation/bin/python $(VENV)-clients/bin/python $(VENV)-vllm/bin/python $(VENV)-ray/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.10 or newer with its venv module is needed" \
 		"(Debian: apt install python3-venv; macOS: brew install python), or pass PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 
 clean:
-	rm -rf $(VENV) $(VENV)-sbom $(VENV)-docs $(VENV)-torch $(VENV)-lowest $(VENV)-evaluation $(VENV)-clients $(VENV)-vllm .cache site build dist *.egg-info screenshots \
+	rm -rf $(VENV) $(VENV)-sbom $(VENV)-docs $(VENV)-torch $(VENV)-lowest $(VENV)-evaluation $(VENV)-clients $(VENV)-vllm $(VENV)-ray .cache site build dist *.egg-info screenshots \
 		distributions/*/build distributions/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -205,6 +205,21 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         "1 h",
         "benchmarks.scale.command",
     ),
+    Benchmark(
+        "engines",
+        "judging and embedding in one process and on Ray: same files, speed, memory",
+        "a corpus, BERDS questions",
+        "20 min",
+        "benchmarks.engines.command",
+        ("perspectrum", "berds-dev"),
+    ),
+    Benchmark(
+        "plan",
+        "storage, memory, hours and money of a large corpus",
+        "results of engines",
+        "1 s",
+        "benchmarks.plan.command",
+    ),
 )
 
 TOOLS: tuple[Benchmark, ...] = (

@@ -24,6 +24,7 @@ from benchmarks.coverage.report import table as coverage_table
 from benchmarks.debates.report import tables as debates_tables
 from benchmarks.downstream.report import sections as downstream_sections
 from benchmarks.embedding.report import table as embedding_table
+from benchmarks.engines.report import tables as engines_tables
 from benchmarks.judge_pools.report import tables as judge_pools_tables
 from benchmarks.latency.report import tables as latency_tables
 from benchmarks.latency.report import whole_table
@@ -34,6 +35,7 @@ from benchmarks.overhead.report import table as overhead_table
 from benchmarks.perspective_detection.report import tables as detection_tables
 from benchmarks.pir.adaptive_report import sections as adaptive_sections
 from benchmarks.pir.report import sections as pir_sections
+from benchmarks.plan.report import tables as plan_tables
 from benchmarks.question_forms.__main__ import table as question_forms_table
 from benchmarks.scale.report import tables as scale_tables
 from benchmarks.sides.report import (
@@ -105,6 +107,16 @@ def overhead(document: Mapping[str, Any]) -> str:
 def debates(document: Mapping[str, Any]) -> str:
     """The tables of ``benchmarks.debates``."""
     return "\n".join(table.markdown() for table in debates_tables(document["results"]))
+
+
+def engines(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.engines``."""
+    return "\n".join(table.markdown() for table in engines_tables(document["results"]))
+
+
+def plan(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.plan``."""
+    return "\n".join(table.markdown() for table in plan_tables(document))
 
 
 def sides(document: Mapping[str, Any]) -> str:
@@ -187,6 +199,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "coverage-topics": ("coverage_topics", coverage),
     "debates": ("debates", debates),
     "embedding": ("embedding", embedding),
+    "engines": ("engines", engines),
     "judge_pools": ("judge_pools", judge_pools),
     "judge_pools-before": ("judge_pools-before", judge_pools),
     "latency": ("latency", latency),
@@ -196,6 +209,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "load-serve": ("load_serve", load_serve),
     "overhead": ("overhead", overhead),
     "perspective_detection": ("perspective_detection", perspective_detection),
+    "plan": ("plan", plan),
     "question_forms": ("question_forms", question_forms),
     "scale": ("scale", scale),
     "sides": ("sides", sides),

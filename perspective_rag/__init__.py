@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perspective_rag.backends.openai_embedder import (
         OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
     )
+    from perspective_rag.backends.ray_llm import RayLLM as RayLLM
     from perspective_rag.backends.remote.embedder import RemoteEmbedder as RemoteEmbedder
     from perspective_rag.backends.remote.judge import RemoteJudge as RemoteJudge
     from perspective_rag.backends.sentence_transformers import (
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
     from perspective_rag.backends.vllm_engine import VLLMEngine as VLLMEngine
     from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.corpus import Corpus as Corpus
+    from perspective_rag.engines.local import LocalEngine as LocalEngine
+    from perspective_rag.engines.ray_engine import RayEngine as RayEngine
     from perspective_rag.errors import CapabilityError as CapabilityError
     from perspective_rag.errors import ConfigError as ConfigError
     from perspective_rag.errors import CorpusError as CorpusError
+    from perspective_rag.errors import EngineError as EngineError
     from perspective_rag.errors import JudgeError as JudgeError
     from perspective_rag.errors import LLMError as LLMError
     from perspective_rag.errors import LLMReplyError as LLMReplyError
@@ -110,14 +114,18 @@ _HOMES = {
     "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
     "backends.remote.embedder": ["RemoteEmbedder"],
     "backends.remote.judge": ["RemoteJudge"],
+    "backends.ray_llm": ["RayLLM"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
     "backends.vllm_engine": ["VLLMEngine"],
     "corpus": ["CachedEmbedder", "Corpus"],
+    "engines.local": ["LocalEngine"],
+    "engines.ray_engine": ["RayEngine"],
     "identity": ["passage_key"],
     "errors": [
         "CapabilityError",
         "ConfigError",
         "CorpusError",
+        "EngineError",
         "JudgeError",
         "LLMError",
         "LLMReplyError",

@@ -18,6 +18,7 @@ from perspective_rag.commands import (
     dataset,
     example,
     index,
+    judge_run,
     mcp,
     serve,
 )
@@ -64,10 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in (ask, chat, serve, mcp, index, audit, calibrate, dataset, example):
         command.add_command(commands)
-    judge = commands.add_parser("judge", help="train and evaluate judges").add_subparsers(
+    judge = commands.add_parser("judge", help="train, evaluate and run judges").add_subparsers(
         required=True
     )
     add_commands(judge)
+    judge_run.add_command(judge)
     return parser
 
 

@@ -11,6 +11,7 @@
     │   └── LLMReplyError                an unusable reply; carries it and the prompt's name
     ├── JudgeError                       strict mode only; otherwise a recorded degradation
     ├── CorpusError                      an unusable corpus or index; names the file
+    ├── EngineError                      the cluster that the work ran on failed
     └── CoverageError                    policy "require": a perspective stayed uncovered; it
                                          carries the result, and so stands in ``guard.require``
 """
@@ -69,6 +70,10 @@ class JudgeError(PerspectiveRAGError):
 
 class CorpusError(PerspectiveRAGError):
     """A corpus or a stored index cannot be used."""
+
+
+class EngineError(PerspectiveRAGError):
+    """The cluster that the work ran on failed; what was written before is kept."""
 
 
 _CUT_OFF = (

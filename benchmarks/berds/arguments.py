@@ -13,6 +13,7 @@ from benchmarks.berds.schema import PRICES, THRESHOLDS
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.data import data_note
+from perspective_rag.commands.engines import engine_options
 
 TUNING_SHARE = 0.25
 """Of the questions of BERDS, those spared for development (Table 1)."""
@@ -69,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
         default="probe",
         help="chooses in the pipeline: the same, or none (default: %(default)s)",
     )
+    engine_options(made)
     add("--force-same-judge", action="store_true", help="let one model select and score")
     add("--llm", help="llm:MODEL[@URL]: expands queries and tells the two sides apart")
     add("--mmr-embedder", default=UAE, help="Sim2 of MMR (default: %(default)s); minilm runs here")

@@ -33,6 +33,7 @@ from benchmarks.core import results
 from benchmarks.core.command import exit_status, progress
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import ConfigError
+from perspective_rag.commands.engines import engine_of
 
 FIGURES = results.CHECKOUT / "docs" / "figures"
 SHOWN = 3
@@ -79,7 +80,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     for name in names:
         check_retriever(name)
     questions, tuning = asked_questions(options, config)
-    with progress(console) as bars:
+    with engine_of(options) as engine, progress(console) as bars:
         ticker = _Ticker(bars)
         ticker("reading the corpus", 1)
         loader = Loader(
@@ -113,6 +114,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             corpus=loader.identity + (options.search_url or ""),
             tick=ticker,
             on_first=lambda figures: _show_first(figures, bars.console, started),
+            engine=engine,
         )
     document = results.document(
         "berds",

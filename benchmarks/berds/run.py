@@ -24,6 +24,7 @@ from benchmarks.berds.tuning import weights_of
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from perspective_rag import ConfigError, Passage, PerspectiveRAGError
+from perspective_rag.engines.engine import Engine
 from perspective_rag.errors import unknown_name
 from perspective_rag.protocols import Embedder, Judge
 from perspective_rag.storage.append_log import AppendLog
@@ -124,12 +125,14 @@ def run_berds(
     corpus: str = "",
     tick: Tick = lambda stage, count: None,
     on_first: Callable[[Mapping[str, Any]], None] | None = None,
+    engine: Engine | None = None,
 ) -> BerdsResult:
     """Runs and scores every approach over every retriever.
 
     Verdicts and the pipeline's answers are kept in ``folder``: a run that was killed goes on where
     it stopped. ``corpus`` identifies what was searched. ``on_first`` is given the figures of the
-    retrievers' own rankings as soon as these are judged. Raises ConfigError when the selector is
+    retrievers' own rankings as soon as these are judged. ``engine`` is where the judge that scores
+    works (None: in this process). Raises ConfigError when the selector is
     the judge and that was not allowed, and in strict mode for any degradation and for an approach
     whose model is absent.
     """
@@ -170,7 +173,7 @@ def run_berds(
             )
             for retriever in retrievers
         ]
-        state = _State(questions, verdicts, config, tick, models.stances)
+        state = _State(questions, verdicts, config, tick, models.stances, engine)
         for each in collectors:
             found[each.retriever.name, "default"] = each.approach("default", questions, {})
         state.judge(found)
@@ -219,6 +222,7 @@ class _State:
     config: BerdsConfig
     tick: Tick
     stances: Stances
+    engine: Engine | None
     asked: dict[str, dict[str, Passage]] = field(default_factory=dict)
 
     def judge(
@@ -243,6 +247,7 @@ class _State:
             self.asked,
             strict=self.config.strict,
             on_progress=lambda pairs: self.tick("judging", pairs),
+            engine=self.engine,
         )
 
     def golds(self) -> dict[str, dict[str, set[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
 from perspective_rag import Passage, Perspective
+from perspective_rag.engines.engine import Engine
 from perspective_rag.judge.stream import Pair, judge_stream
 from perspective_rag.protocols import Judge
 from perspective_rag.storage.append_log import AppendLog
@@ -80,8 +81,10 @@ class Verdicts:
         *,
         strict: bool = False,
         on_progress: Callable[[int], None] | None = None,
+        engine: Engine | None = None,
     ) -> None:
-        """Judges what is missing, batch by batch; ``on_progress`` is given the pairs of each.
+        """Judges what is missing, batch by batch, where ``engine`` says (None: here);
+        ``on_progress`` is given the pairs of each.
 
         Pairs without a verdict are in ``failures``. Raises JudgeError when the judge is down, that
         is for ``OUTAGE`` pairs without a verdict before the first one, and in strict mode for any
@@ -93,7 +96,13 @@ class Verdicts:
             for batch in self._batches(question, asked.get(question.id, {}))
         )
         for batch in judge_stream(
-            self.judge, batches, outage=OUTAGE, only_at_start=True, log=self, strict=strict
+            self.judge,
+            _each_once(batches),
+            outage=OUTAGE,
+            only_at_start=True,
+            log=self,
+            strict=strict,
+            engine=engine,
         ):
             self.judged += len(batch.pairs) - len(batch.failed)
             self.failures += [
@@ -161,6 +170,15 @@ class Verdicts:
 
     def _key(self, passage: Passage, statement: str) -> str:
         return _key(self.shown(passage), statement)
+
+
+def _each_once(batches: Iterable[list[Pair]]) -> Iterator[list[Pair]]:
+    """The batches without pairs that an earlier one had: those may still be in work."""
+    seen: set[str] = set()
+    for batch in batches:
+        keys = [_key(passage.text, perspective.text) for passage, perspective in batch]
+        yield [pair for pair, key in zip(batch, keys, strict=True) if key not in seen]
+        seen.update(keys)
 
 
 def _key(read: str, statement: str) -> str:

@@ -41,6 +41,13 @@ class InProcessLLM(ABC):
         self._ready: Any = None
         self._broken: LLMError | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the loaded model, so that it can be sent to another process."""
+        return vars(self) | {"_lock": None, "_ready": None, "_broken": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock())
+
     @property
     def name(self) -> str:
         """The engine, the model and its adapter."""

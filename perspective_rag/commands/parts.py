@@ -274,13 +274,14 @@ def judge_of(spec: str, cache: Path) -> Judge:
     """
     from perspective_rag.judge.cache import CachedJudge
 
-    judge = _uncached_judge(spec)
+    judge = uncached_judge(spec)
     if getattr(judge, "revision", None):
         return CachedJudge(judge, cache / "verdicts.sqlite")
     return judge
 
 
-def _uncached_judge(spec: str) -> Judge:
+def uncached_judge(spec: str) -> Judge:
+    """A judge by a word, as ``judge_of`` knows them."""
     from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
     from perspective_rag.factories import remote
     from perspective_rag.factories.judges import load_judge

@@ -15,8 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.corpus.embedding import embedded
+from perspective_rag.corpus.embedding import embedded_windows
 from perspective_rag.corpus.loading import Corpus
+from perspective_rag.engines.engine import Engine
+from perspective_rag.engines.local import LocalEngine
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.protocols import Embedder
 from perspective_rag.storage.append_log import hold
@@ -59,12 +61,15 @@ def build_dense_index(
     batch: int = 64,
     dtype: Literal["float16", "float32"] = "float16",
     on_progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Matrix:
     """The embeddings of the passages with their titles, shape (n, d), memory-mapped read-only from
     ``folder``.
 
     What the folder already holds is not embedded again; a build that was killed loses at most 2,048
-    rows. Without a folder the embeddings are made anew and stay in memory. Raises CorpusError when
+    rows. Without a folder the embeddings are made anew and stay in memory. ``engine`` is where
+    texts are embedded: None is this process, ``RayEngine`` the processes of a Ray cluster, to which
+    the embedder is sent; the batches, and so the files, are the same. Raises CorpusError when
     the folder holds the index of another corpus or model, is damaged, is being built by another
     process or cannot be written, and ConfigError for embeddings that cannot be used.
     """
@@ -74,7 +79,7 @@ def build_dense_index(
     corpus = corpus if isinstance(corpus, Corpus) else Corpus(list(corpus))
     if not corpus.passages:
         raise CorpusError("there are no passages to index")
-    work = _Work(corpus.passages, embedder, batch, on_progress)
+    work = _Work(corpus.passages, embedder, batch, on_progress, engine or LocalEngine())
     if folder is None:
         return np.concatenate([block for _, block in work.blocks(0, dtype)])
     target = Path(folder)
@@ -153,31 +158,28 @@ class _Work:
     embedder: Embedder
     batch: int
     on_progress: Progress | None
+    engine: Engine
 
     def blocks(
         self, done: int, dtype: str, dimensions: int | None = None
     ) -> Iterator[tuple[int, Matrix]]:
         """Windows of rows from row ``done`` on, each with the row it starts at."""
-        total = len(self.passages)
-        for start in range(done, total, WINDOW):
-            stop = min(start + WINDOW, total)
-            found = embedded(
-                self.passages[start:stop],
-                self.embedder,
-                batch=self.batch,
-                dimensions=dimensions,
-                on_batch=self._telling(start, total),
-            )
-            dimensions = found.shape[1]
+        total, tell = len(self.passages), self.on_progress
+        starts = range(done, total, WINDOW)
+        found = embedded_windows(
+            (self.passages[start : start + WINDOW] for start in starts),
+            self.embedder,
+            self.engine,
+            batch=self.batch,
+            dimensions=dimensions,
+            on_batch=None if tell is None else lambda count: tell(done + count, total),
+        )
+        for start, rows in zip(starts, found, strict=True):
             with np.errstate(over="ignore"):
-                block: Matrix = found.astype(dtype)
+                block: Matrix = rows.astype(dtype)
             if not np.isfinite(block).all():
                 raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
             yield start, block
-
-    def _telling(self, start: int, total: int) -> Callable[[int], None] | None:
-        tell = self.on_progress
-        return None if tell is None else lambda done: tell(start + done, total)
 
 
 def _damaged(folder: Path, row: int) -> CorpusError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,11 +78,17 @@ class CrossEncoderJudge(TableOfPairs):
         )
         self._folder = folder
         self._hub_revision = revision
-        self._load: Callable[[], PairClassifier] = lambda: _load(
-            model, folder, settings, threads, revision
-        )
-        self._classifier = classifier
+        self._load = partial(_load, model, folder, settings, threads, revision)
+        self._classifier = self._given = classifier
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the loaded model, so that it can be sent to another process."""
+        left_out = {"_lock": None, "_classifier": self._given}
+        return {name: left_out.get(name, value) for name, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     @cached_property
     def revision(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from perspective_rag.engines.engine import Engine
 from perspective_rag.flow.calls import Limits
 from perspective_rag.judge.revision import revision_of
 from perspective_rag.judge.stream import UNTIMED, Pair, judge_stream
@@ -39,6 +40,7 @@ def judge_many(
     strict: bool = False,
     limits: Limits | None = None,
     progress: Callable[[int], None] | None = None,
+    engine: Engine | None = None,
 ) -> Judged:
     """Judges a stream of pairs into ``out``, one JSON line a pair, in the order of the stream.
 
@@ -48,12 +50,13 @@ def judge_many(
     line that was cut off is judged anew, and a line that is not this stream's and this judge's
     raises ConfigError. A batch is on the disk before the next is judged, so that a process that
     is killed loses no finished batch and repeats none. ``progress`` is told how many pairs are
-    done.
+    done. ``engine`` is where batches are judged: None is this process, ``RayEngine`` the processes
+    of a Ray cluster, to which the judge is sent. The file is written here, and is the same.
 
     Batches of at least 8 pairs in a row without a single verdict raise JudgeError, and the last of
     them is not written: the judge is down, and the same call goes on from there. ``strict`` raises
-    for any pair without one. Raises ConfigError when another process is writing the file or the
-    judge has no ``revision``.
+    for any pair without one. Raises ConfigError when another process is writing the file, the
+    judge has no ``revision`` or cannot be sent to the engine's processes.
     """
     size = count("batch_size", batch_size)
     revision = revision_of(judge)
@@ -67,6 +70,7 @@ def judge_many(
             log=log,
             strict=strict,
             limits=limits or UNTIMED,
+            engine=engine,
         ):
             judged, failed = judged + len(batch.pairs), failed + len(batch.failed)
             if progress is not None:

@@ -4,12 +4,16 @@ what a log knows is passed over.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from perspective_rag.engines.engine import Engine
+from perspective_rag.engines.local import LocalEngine
 from perspective_rag.errors import JudgeError
 from perspective_rag.flow.calls import Limits
 from perspective_rag.flow.drivers import run
@@ -75,9 +79,10 @@ def judge_stream(
     strict: bool = False,
     limits: Limits = UNTIMED,
     read: Read = one_by_one,
+    engine: Engine | None = None,
 ) -> Iterator[JudgedBatch]:
     """Judges batch after batch as the caller takes them, without the pairs that ``log`` knows;
-    ``read`` is how a batch is judged.
+    ``read`` is how a batch is judged, ``engine`` where (None: in this process).
 
     A pair without a verdict is a bad pair: it is NaN, and the next is judged. When whole batches of
     at least ``outage`` pairs in a row have no verdict, the judge is down: JudgeError, and the last
@@ -88,11 +93,19 @@ def judge_stream(
     are raised as they are: the next batch would fail in the same way.
     """
     failed_in_a_row, works = 0, False
-    for batch in batches:
-        pairs = [pair for pair in batch if log is None or not log.knows(pair)]
-        if not pairs:
-            continue
-        judged = _judged(judge, pairs, limits, read)
+    asked: deque[Sequence[Pair]] = deque()
+
+    def unknown() -> Iterator[Sequence[Pair]]:
+        for batch in batches:
+            pairs = [pair for pair in batch if log is None or not log.knows(pair)]
+            if pairs:
+                asked.append(pairs)
+                yield pairs
+
+    worker = partial(_BatchJudge, judge, limits, read)
+    for support, degradations in (engine or LocalEngine()).map(unknown(), worker):
+        pairs = asked.popleft()
+        judged = JudgedBatch(pairs, support, degradations)
         failed = len(judged.failed)
         if failed < len(pairs):
             failed_in_a_row, works = 0, True
@@ -116,18 +129,26 @@ def no_verdicts(
     return _error(f"{judge.name} judged none of {pairs} pairs", degradations, log)
 
 
-def _judged(judge: Judge, pairs: Sequence[Pair], limits: Limits, read: Read) -> JudgedBatch:
-    recorder = Recorder()
-    support = run(read(judge, pairs), recorder, limits)
-    failed = int(np.isnan(support).sum())
-    if failed and not recorder.degradations:  # the judge did not say
-        message = f"{failed} of {len(pairs)} pairs could not be judged"
-        recorder.degradation(Degradation("judge", message))
-    told = [
-        replace(each, message=f"{each.message}: {_cause(each.error)}") if each.error else each
-        for each in recorder.degradations
-    ]
-    return JudgedBatch(pairs, support, told)
+@dataclass(frozen=True, slots=True)
+class _BatchJudge:
+    """A judge of batches, in whichever process: P(support), and what went wrong."""
+
+    judge: Judge
+    limits: Limits
+    read: Read
+
+    def __call__(self, pairs: Sequence[Pair]) -> tuple[Vector, Sequence[Degradation]]:
+        recorder = Recorder()
+        support = run(self.read(self.judge, pairs), recorder, self.limits)
+        failed = int(np.isnan(support).sum())
+        if failed and not recorder.degradations:  # the judge did not say
+            message = f"{failed} of {len(pairs)} pairs could not be judged"
+            recorder.degradation(Degradation("judge", message))
+        told = [
+            replace(each, message=f"{each.message}: {_cause(each.error)}") if each.error else each
+            for each in recorder.degradations
+        ]
+        return support, told
 
 
 def _error(problem: str, degradations: Sequence[Degradation], log: VerdictLog | None) -> JudgeError:

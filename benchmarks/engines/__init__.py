@@ -1,0 +1,1 @@
+"""The same work in this process and on a Ray cluster whose workers are killed."""

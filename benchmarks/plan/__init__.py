@@ -1,0 +1,1 @@
+"""What embedding and judging a large corpus takes, computed from measured rates."""

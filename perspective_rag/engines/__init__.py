@@ -1,0 +1,1 @@
+"""Where batches are worked on: in this process, or on the workers of a Ray cluster."""
