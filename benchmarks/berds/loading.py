@@ -156,7 +156,7 @@ class Loader:
         if name == MINILM or name.partition("=")[0] in ENCODERS or name.startswith("st:"):
             return self._dense(name)
         if ":" in name:
-            own = own_retriever(name, lambda: self.passages.passages)
+            own = own_retriever(name, lambda: list(self.passages.passages))
             own.on_query = self.on_query
             return own
         raise _unknown(name)

@@ -123,8 +123,8 @@ def _logits(device: Device, model: Any, encoded: Sequence[Any], lengths: Sequenc
             logits = model(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
             found.append((rows, logits.float()))  # left there: fetched once, at the end
     result = np.zeros((len(encoded), found[0][1].shape[1]))
-    for rows, logits in found:
-        result[rows] = logits.cpu().numpy()
+    for places, values in found:
+        result[places] = values.cpu().numpy()
     return result
 
 
@@ -195,7 +195,7 @@ def _pairs(count: int) -> tuple[list[str], list[str]]:
 def _flops(network: Any, layers: int, width: int, tokens: int) -> float:
     """Operations of one text: two for each weight that is multiplied and token, and attention."""
     matrices = sum(
-        values.numel()
+        int(values.numel())
         for name, values in network.named_parameters()
         if values.dim() == 2 and "embeddings" not in name
     )
