@@ -158,7 +158,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     ),
     Benchmark(
         "embedding",
-        "passages embedded a second, beside sentence-transformers",
+        "passages embedded a second",
         "a corpus",
         "3 min",
         "benchmarks.embedding.command",
