@@ -32,7 +32,8 @@ def watch(done):
 
 stream = (Passage(f"p{i}", f"passage {i}", {"n": i}) for i in range(total))
 sink = faiss.FaissSink(sys.argv[1], model_name="m", kind="ivfpq")
-done = fill(stream, sink, Hashed(), Path(sys.argv[1]) / "work", model_name="m", on_progress=watch)
+done = fill(stream, sink, Hashed(), Path(sys.argv[1]) / "work", model_name="m", batch=2048,
+            on_progress=watch)
 sink.close()
 assert done.held == total
 print(most[False], most[True])
