@@ -31,6 +31,10 @@ class LoopThread:
         """What the coroutine will give; cancelling it cancels the coroutine."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
+    def is_current(self) -> bool:
+        """Whether this code runs on it."""
+        return asyncio.get_running_loop() is self._loop
+
     def end(self) -> None:
         """Cancels what runs, closes, and stops the event loop, without waiting for it."""
         if self._process == os.getpid() and not self._loop.is_closed():

@@ -104,7 +104,9 @@ class Client:
         ``path`` is below the client's address. Raises ServerError.
         """
         content = None if body is None else json.dumps(body).encode()
-        here = self._started()
+        here = self._running
+        if here is None or not here.is_current():
+            raise self.failure("the client was closed meanwhile")
 
         async def attempt() -> Any:
             here.breaker.admit()
