@@ -11,6 +11,7 @@ share of the prompts' tokens that was not read again. A row is compared with the
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -42,6 +43,13 @@ BLOCK = 32
 """Tokens of a block: a prefix is kept in whole blocks. vLLM takes 16 on a GPU, 128 on a CPU."""
 MAX_TOKENS = 1024
 
+ON_A_CPU = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": "1800",
+}
+"""Settings of vllm-cpu for a machine with other work: GiB for prefixes, no pinned threads."""
+
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:
     """Runs the benchmark; the exit status is 0, 2 for what could not be done, 130 after Ctrl-C."""
@@ -50,6 +58,8 @@ def main(arguments: Sequence[str] | None = None, *, console: Console | None = No
 
 def _run(options: argparse.Namespace, given: list[str], console: Console) -> int:
     started = time.perf_counter()
+    for name, value in ON_A_CPU.items():
+        os.environ.setdefault(name, value)
     folder = options.model or small_model_folder()
     pairs = read_pairs(options.pairs)
     with ExitStack() as stack:

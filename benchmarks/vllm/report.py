@@ -10,8 +10,9 @@ from benchmarks.core.table import Table
 
 def table(found: Mapping[str, Any], *, pairs: int) -> Table:
     """One row for each way."""
+    load = f"load average {min(found['load']):.0f} to {max(found['load']):.0f}"
     shown = Table(
-        f"One model on CPU cores, asked in several ways about {pairs} pairs",
+        f"One model on CPU cores, asked in several ways about {pairs} pairs ({load})",
         (
             *("way", "pairs/s", "rounds", "11,000 pairs, min"),
             *("from the cache", "largest difference", "other verdicts"),

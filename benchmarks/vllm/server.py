@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -36,7 +38,11 @@ def vllm_server(
     command += ["--host", "127.0.0.1", "--port", str(port), "--served-model-name", name, *options]
     out = log.open("wb") if log is not None else subprocess.DEVNULL
     process = subprocess.Popen(
-        command, stdout=out, stderr=subprocess.STDOUT, env=os.environ.copy(), start_new_session=True
+        command,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=_end_with_parent,
     )
     try:
         until = time.monotonic() + READY_WITHIN
@@ -57,6 +63,12 @@ def cached_tokens(base_url: str) -> int:
         text = response.read().decode()
     found = re.findall(r"^vllm:prefix_cache_hits(?:_total)?\{[^}]*\} (\S+)$", text, re.MULTILINE)
     return int(sum(map(float, found)))
+
+
+def _end_with_parent() -> None:
+    """On Linux a killed run leaves no server behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
