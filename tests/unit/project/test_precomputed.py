@@ -23,7 +23,8 @@ from perspective_rag import (
 from perspective_rag.project.table import projected_scores
 
 SIDES = ("what supports it", "what opposes it")
-NUMBERS = st.floats(-10.0, 10.0, allow_subnormal=False)
+NUMBERS = st.integers(-5, 5)
+"""Whole, so that what is left of a row beside p is nothing or far from it."""
 
 
 def pap_plus(rows, q, p):
@@ -44,17 +45,14 @@ def pap_plus(rows, q, p):
 
 @settings(deadline=None)
 @given(
-    rows=arrays(np.float64, (7, 5), elements=NUMBERS),
-    q=arrays(np.float64, 5, elements=NUMBERS),
-    p=arrays(np.float64, 5, elements=NUMBERS),
+    rows=arrays(np.int64, (7, 5), elements=NUMBERS),
+    q=arrays(np.int64, 5, elements=NUMBERS),
+    p=arrays(np.int64, 5, elements=NUMBERS).filter(np.any),
 )
 def test_a_plain_search_of_the_collection_scores_as_pap_plus(rows, q, p):
-    turned = q - (q @ p) / max(p @ p, 1e-9) * p
-    assume(np.linalg.norm(p) > 1e-2 and np.linalg.norm(turned) > 1e-2)
-    lengths = np.linalg.norm(rows, axis=1)
-    left = np.linalg.norm(rows - np.outer(rows @ p / (p @ p), p), axis=1)
-    # Between noise and not, definitions may differ; below float32's range rows are taken for zero.
-    assume(((left < 1e-9 * lengths) | (left > 1e-4 * lengths)).all() and (lengths > 1e-3).all())
+    rows, q, p = rows.astype(float), q.astype(float), p.astype(float)
+    turned = q - (q @ p) / (p @ p) * p
+    assume(np.linalg.norm(turned) > 1e-2)
     projected = project_collection(rows, p, out=np.empty_like(rows))
     found = projected @ (turned / np.linalg.norm(turned))
     np.testing.assert_allclose(found, pap_plus(rows, q, p), atol=1e-8)
