@@ -16,6 +16,8 @@ from perspective_rag.validation import count
 
 ATTEMPTS = 4
 """How often a batch is begun whose worker's process ends."""
+_STARTS = 3
+"""How often processes on this machine are tried to be started."""
 _AHEAD = 4
 """Batches in work for each worker: one being worked on, the others on their way."""
 
@@ -103,11 +105,15 @@ class RayEngine:
         if address is None:
             cores = max(os.cpu_count() or 1, (self._workers or 1) * self._cpus)
             options |= {"num_cpus": cores, "include_dashboard": False}
-        try:
-            ray.init(address=address or "local", **options)
-        except Exception as error:  # of several kinds, by what is wrong
-            where = f"the cluster at {address!r}" if address else "Ray on this machine"
-            raise ConfigError(f"{where} cannot be reached or started: {error}") from error
+        for left in reversed(range(_STARTS if address is None else 1)):
+            try:
+                ray.init(address=address or "local", **options)
+                break
+            except Exception as error:  # of several kinds, by what is wrong
+                ray.shutdown()
+                if not left:  # a busy machine may start its processes too slowly for Ray
+                    where = f"the cluster at {address!r}" if address else "Ray on this machine"
+                    raise ConfigError(f"{where} cannot be reached or started: {error}") from error
         self._started = True
         logging.getLogger("ray.data").setLevel(logging.ERROR)  # it reports each data set it runs
         return ray
