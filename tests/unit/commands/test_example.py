@@ -76,7 +76,7 @@ def test_corpus_and_example_exclude_each_other(here, capsys):
     assert "not allowed with" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["ask", "Why?"])
-    assert "--corpus --example is required" in capsys.readouterr().err
+    assert "--corpus --example --index is required" in capsys.readouterr().err
 
 
 def test_the_sample_retriever_is_audited(here):
