@@ -48,7 +48,8 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             options.kinds,
             settings,
             options.work,
-            resume=options.resume,
+            resume=options.resume or options.kept,
+            kept_alone=options.kept,
             told=status.update,
         ):
             found.append(each)
@@ -102,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=40.0, help="of timing, for each size and kind")
     add("--threads", type=whole, default=1, help="that build an index; a search has one")
     add("--resume", action="store_true", help="do not measure again what was kept")
+    add("--kept", action="store_true", help="report what was kept so far, and measure nothing")
     add("--work", type=Path, default=results.CACHE / "scale", help="vectors, indexes, what is kept")
     add("--out", type=Path, help="results file (.json; tables and plot go beside it)")
     add("--seed", type=int, default=13, help="of the vectors")

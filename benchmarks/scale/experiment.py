@@ -44,12 +44,13 @@ def measured(
     work: Path,
     *,
     resume: bool,
+    kept_alone: bool = False,
     told: Tell = lambda said: None,
 ) -> Iterator[dict[str, Any]]:
     """The figures of each size and kind, one after the other, from the smallest on.
 
     They are kept in ``work``; with ``resume`` what is kept there, by the same settings and code, is
-    not measured again.
+    not measured again. With ``kept_alone`` nothing else is measured either.
     """
     space = Space.of(settings.seed)
     triples, others = space.triples(settings.queries), space.kinds()
@@ -60,6 +61,8 @@ def measured(
             kept = work / f"{size}-{kind}.json"
             if resume and (found := _kept(kept, settings)) is not None:
                 yield found
+                continue
+            if kept_alone:
                 continue
             if rows is None or true is None:
                 rows = rows_of(space, size, work, told)

@@ -31,7 +31,12 @@ def draw(found: Sequence[Mapping[str, Any]], path: Path) -> None:
     settings = {"svg.hashsalt": "scale", "axes.spines.top": False, "axes.spines.right": False}
     with plt.rc_context(settings):
         picture, panels = plt.subplots(
-            1, len(kinds) + 1, figsize=(3.3 * (len(kinds) + 1), 3.8), squeeze=False
+            1,
+            len(kinds) + 1,
+            figsize=(3.3 * (len(kinds) + 1), 3.8),
+            sharex=True,
+            sharey=True,
+            squeeze=False,
         )
         for axes, kind in zip(panels[0], kinds, strict=False):
             rows = [each for each in found if each["kind"] == kind]
