@@ -15,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from qdrant_client import QdrantClient
+from rich.console import Console
 
+from benchmarks.coverage.command import main as coverage
 from perspective_rag.backends.bm25_index import BM25Store
 from perspective_rag.backends.faiss_folder import FaissFolder
 from perspective_rag.backends.sinks import faiss as faiss_sink
@@ -39,7 +41,7 @@ PAIRS = [(passage, Perspective("p", "zoos save cats")) for passage in PASSAGES]
 
 
 def support(passage, perspective):
-    return int(passage.id) / 1000
+    return int(passage.id) / 1000 if passage.id.isdigit() else 0.0
 
 
 def slow_judge():
@@ -124,6 +126,35 @@ def audit(folder):
     return str(sorted(document))
 
 
+def benchmark(folder):
+    """A whole run of ``benchmarks.coverage``: its figures but for the seconds."""
+    lines = [{"kind": "doc", "id": passage.id, "text": passage.text} for passage in PASSAGES[:40]]
+    for i in range(8):
+        gold = {"support": [str(4 * i)], "oppose": [str(4 * i + 1)]}
+        question = f"Should zoos save species number {i}?"
+        lines.append({"kind": "query", "id": i, "question": question, "gold": gold})
+    data, out = folder / "gold.jsonl", folder / "out.json"
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = io.StringIO()
+    status = coverage(
+        [f"--data={data}", f"--cache={folder / 'cache'}", f"--out={out}", "--only=judged choice"],
+        embedder=HashEmbedder(16, delay=PAUSE / 4),
+        judge=slow_judge(),
+        console=Console(file=said),
+    )
+    if status:
+        raise OSError(said.getvalue())
+    rows = json.loads(out.read_text())["results"]["rows"]
+    assert len(rows) == 2
+    kept = {name: row["metrics"] for name, row in rows.items()}
+    rankings = sorted(
+        (path.name.rsplit("-", 1)[0], json.loads(line)[0], json.loads(line)[1]["ranking"])
+        for path in (folder / "cache" / "coverage").iterdir()
+        for line in path.read_text().splitlines()[1:]
+    )
+    return json.dumps([kept, rankings])
+
+
 def dataset(folder):
     """``build_dataset``, a few sources at a time."""
 
@@ -186,6 +217,7 @@ TASKS = {
         verdict_cache,
         many,
         audit,
+        benchmark,
         dataset,
         faiss_folder,
         qdrant_collection,
