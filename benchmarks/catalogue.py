@@ -172,7 +172,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     ),
     Benchmark(
         "engines",
-        "judging and embedding in one process and on Ray: same files, speed, memory",
+        "judging and embedding on Ray and without",
         "a corpus, BERDS questions",
         "20 min",
         "benchmarks.engines.command",
