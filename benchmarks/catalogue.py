@@ -207,15 +207,15 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     ),
     Benchmark(
         "engines",
-        "judging and embedding in one process and on Ray: same files, speed, memory",
-        "a corpus, BERDS questions",
+        "judging and embedding on Ray and without",
+        "a corpus, questions",
         "20 min",
         "benchmarks.engines.command",
         ("perspectrum", "berds-dev"),
     ),
     Benchmark(
         "plan",
-        "storage, memory, hours and money of a large corpus",
+        "what a large corpus takes, in hours and money",
         "results of engines",
         "1 s",
         "benchmarks.plan.command",

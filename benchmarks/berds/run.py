@@ -132,9 +132,8 @@ def run_berds(
     Verdicts and the pipeline's answers are kept in ``folder``: a run that was killed goes on where
     it stopped. ``corpus`` identifies what was searched. ``on_first`` is given the figures of the
     retrievers' own rankings as soon as these are judged. ``engine`` is where the judge that scores
-    works (None: in this process). Raises ConfigError when the selector is
-    the judge and that was not allowed, and in strict mode for any degradation and for an approach
-    whose model is absent.
+    works (None: in this process). Raises ConfigError when the selector is the judge and that was
+    not allowed, and in strict mode for any degradation and for an approach whose model is absent.
     """
     started = time.perf_counter()
     names = _runnable(config, models, questions)
@@ -155,6 +154,7 @@ def run_berds(
             folder,
             as_published=config.as_published,
             decision=decision,
+            engine=engine,
         ) as verdicts,
     ):
         found: dict[tuple[str, str], dict[str, Found]] = {}
@@ -173,7 +173,7 @@ def run_berds(
             )
             for retriever in retrievers
         ]
-        state = _State(questions, verdicts, config, tick, models.stances, engine)
+        state = _State(questions, verdicts, config, tick, models.stances)
         for each in collectors:
             found[each.retriever.name, "default"] = each.approach("default", questions, {})
         state.judge(found)
@@ -222,7 +222,6 @@ class _State:
     config: BerdsConfig
     tick: Tick
     stances: Stances
-    engine: Engine | None
     asked: dict[str, dict[str, Passage]] = field(default_factory=dict)
 
     def judge(
@@ -247,7 +246,6 @@ class _State:
             self.asked,
             strict=self.config.strict,
             on_progress=lambda pairs: self.tick("judging", pairs),
-            engine=self.engine,
         )
 
     def golds(self) -> dict[str, dict[str, set[str]]]:

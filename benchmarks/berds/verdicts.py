@@ -32,14 +32,16 @@ class Verdicts:
 
     ``decision`` says from which P on a passage supports; None is the judge's own threshold.
     ``as_published`` puts the title after the passage's text, as the authors' evaluation code does;
-    the paper's judge is shown the document. ``failures`` lists pairs that could not be judged: they
-    count as unsupported, are not kept, and are tried again by the next run.
+    the paper's judge is shown the document. ``engine`` is where the judge works (None: in this
+    process). ``failures`` lists pairs that could not be judged: they count as unsupported, are not
+    kept, and are tried again by the next run.
     """
 
     judge: Judge
     ledger: AppendLog
     as_published: bool = False
     decision: Decision | None = None
+    engine: Engine | None = None
     failures: list[str] = field(default_factory=list)
     judged: int = 0
 
@@ -52,11 +54,12 @@ class Verdicts:
         *,
         as_published: bool,
         decision: Decision | None = None,
+        engine: Engine | None = None,
     ) -> Verdicts:
         """The verdicts of a judge with those kept in ``folder``; the threshold is no part of it."""
         key = {"judge": {name: identity[name] for name in identity if name != "threshold"}}
         ledger = AppendLog(folder, f"verdicts {judge.name.rsplit('/', 1)[-1]}", key)
-        return cls(judge, ledger, as_published, decision)
+        return cls(judge, ledger, as_published, decision, engine)
 
     def __enter__(self) -> Verdicts:
         return self
@@ -81,10 +84,8 @@ class Verdicts:
         *,
         strict: bool = False,
         on_progress: Callable[[int], None] | None = None,
-        engine: Engine | None = None,
     ) -> None:
-        """Judges what is missing, batch by batch, where ``engine`` says (None: here);
-        ``on_progress`` is given the pairs of each.
+        """Judges what is missing, batch by batch; ``on_progress`` is given the pairs of each.
 
         Pairs without a verdict are in ``failures``. Raises JudgeError when the judge is down, that
         is for ``OUTAGE`` pairs without a verdict before the first one, and in strict mode for any
@@ -102,7 +103,7 @@ class Verdicts:
             only_at_start=True,
             log=self,
             strict=strict,
-            engine=engine,
+            engine=self.engine,
         ):
             self.judged += len(batch.pairs) - len(batch.failed)
             self.failures += [
