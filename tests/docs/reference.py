@@ -120,7 +120,8 @@ def _arguments(parser: argparse.ArgumentParser) -> list[str]:
         )
         names = names or f"`{word}`"
         meaning = (action.help or "").replace("%(default)s", "")
-        meaning = re.sub(r" \(default: [^)]*\)$", "", meaning).replace("|", "\\|")
+        meaning = re.sub(r" \(default: [^)]*\)$", "", meaning)
+        meaning = meaning.replace("|", "\\|").replace("][", "]\\[")
         lines.append(f"| {names} | {_default(action)} | {meaning} |")
     return lines
 
