@@ -13,6 +13,7 @@ from perspective_rag.backends.messages import messages_of
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.types import Completion, Prompt
 from perspective_rag.validation import count
+from perspective_rag.values import from_json
 
 # The most alternatives for a token that the engine gives unless it is told otherwise.
 _LOGPROBS = 20
@@ -116,7 +117,7 @@ class RayLLM(InProcessLLM):
         failed = "the engine gave no row for it" if row is None else row.get(_FAILED)
         if row is None or failed:
             return self._failure(prompt, LLMError(str(failed)))
-        said = json.loads(row["reply"])
+        said = from_json(row["reply"])
         shares = None
         for alternatives in said["alternatives"] if prompt.choices else []:
             if alternatives and bare_token(alternatives[0][0]):  # the token that was chosen
@@ -132,7 +133,7 @@ class RayLLM(InProcessLLM):
 
 def request_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """What the processor reads of a row."""
-    return {"place": row["place"], **json.loads(row["request"])}
+    return {"place": row["place"], **from_json(row["request"])}
 
 
 def reply_of(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from perspective_rag.answer.sentences import nearest, quotable
 from perspective_rag.answer.standing import standing
 from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.backends.logprobs import bare_token, choice_of
+from perspective_rag.backends.sinks.documents import without_nul
 from perspective_rag.commands.ask import write_json
 from perspective_rag.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.corpus.records import csv_records, jsonl_records
@@ -228,6 +229,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "text_key": text_key,
     "printable": printable,
     "normalised_text": normalised_text,
+    "without_nul": without_nul,
     "nfkc": nfkc,
     "passage_key": lambda text: passage_key(Passage("", text, {"source": text})),
     "windows": lambda text: windows(text, 60),
@@ -353,7 +355,19 @@ SHORT_TEXTS = (
 )
 
 
-OF_NAMES = {"check_of", "described_base", "is_language", "is_public", "is_secret", "load_prompt"}
+OF_NAMES = {
+    "check_first_pick",
+    "check_labels",
+    "check_of",
+    "described_base",
+    "is_language",
+    "is_public",
+    "is_secret",
+    "key_of",
+    "load_prompt",
+    "load_torch",
+    "make_sink",
+}
 TEXTS = {"str", "str | bytes", "list[str]", "Sequence[str]", "Iterable[str]"}
 """What a function of texts takes, besides options."""
 
