@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,8 @@ ATTEMPTS = 4
 """How often a batch is begun whose worker's process ends."""
 _STARTS = 3
 """How often processes on this machine are tried to be started."""
+_PATIENCE = 10.0
+"""Seconds for a connection to a cluster's address."""
 _AHEAD = 4
 """Batches in work for each worker: one being worked on, the others on their way."""
 
@@ -101,6 +104,8 @@ class RayEngine:
         if ray.is_initialized():
             return ray
         address = self._address or os.environ.get("RAY_ADDRESS")
+        if address is not None:
+            _check_reachable(address)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address is None:
             cores = max(os.cpu_count() or 1, (self._workers or 1) * self._cpus)
@@ -206,6 +211,17 @@ def _take(rows: Iterator[Any], arrived: dict[int, bytes], first: int) -> None:
     for number, content in zip(found[NUMBER].to_pylist(), found[CONTENT].to_pylist(), strict=True):
         if number >= first and content != DONE:
             arrived.setdefault(number, content)
+
+
+def _check_reachable(address: str) -> None:
+    """Raises ConfigError where nothing listens: Ray would end this process."""
+    host, colon, port = address.rpartition(":")
+    if not (colon and port.isdecimal()):
+        return  # "auto", "local"
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"no Ray cluster listens at {address!r}: {error}") from error
 
 
 def _check_sendable(make_worker: Callable[[], Any], ray: Any) -> None:
