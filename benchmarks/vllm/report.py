@@ -26,7 +26,7 @@ def table(found: Mapping[str, Any], *, pairs: int) -> Table:
             f"{row['pairs_per_second']:.2f}",
             f"{min(rates):.2f} to {max(rates):.2f}",
             f"{row['data_set_minutes']:.0f}",
-            cached if row["reuses"] else "-",
+            cached if row["reuses"] and row["cached_tokens"] else "-",
             f"{row['largest_difference']:.1e}" if not row["other_prompts"] else "-",
             str(row["other_verdicts"]) if not row["other_prompts"] else "-",
         )
