@@ -200,6 +200,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "debates": ("debates", debates),
     "embedding": ("embedding", embedding),
     "engines": ("engines", engines),
+    "engines-million": ("engines_million", engines),
     "judge_pools": ("judge_pools", judge_pools),
     "judge_pools-before": ("judge_pools-before", judge_pools),
     "latency": ("latency", latency),
