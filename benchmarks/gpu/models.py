@@ -123,8 +123,8 @@ def _logits(device: Device, model: Any, encoded: Sequence[Any], lengths: Sequenc
             logits = model(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
             found.append((rows, logits.float()))  # left there: fetched once, at the end
     result = np.zeros((len(encoded), found[0][1].shape[1]))
-    for rows, logits in found:
-        result[rows] = logits.cpu().numpy()
+    for places, logits in found:
+        result[places] = logits.cpu().numpy()
     return result
 
 
@@ -199,7 +199,7 @@ def _flops(network: Any, layers: int, width: int, tokens: int) -> float:
         for name, values in network.named_parameters()
         if values.dim() == 2 and "embeddings" not in name
     )
-    return 2.0 * matrices * tokens + 4.0 * layers * width * tokens**2
+    return 2.0 * float(matrices) * tokens + 4.0 * layers * width * tokens**2
 
 
 def _softmax(logits: Any) -> Any:
