@@ -28,7 +28,7 @@ from benchmarks.gpu.report import tables
 from benchmarks.gpu.vectors import faiss_search, mmr, projection
 from perspective_rag.errors import ConfigError, MissingDependency
 
-PARTS: Mapping[str, Part] = {
+PARTS: dict[str, Part] = {
     "embed": embedding,
     "judge": judging,
     "projection": projection,

@@ -123,8 +123,8 @@ def _logits(device: Device, model: Any, encoded: Sequence[Any], lengths: Sequenc
             logits = model(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
             found.append((rows, logits.float()))  # left there: fetched once, at the end
     result = np.zeros((len(encoded), found[0][1].shape[1]))
-    for places, values in found:
-        result[places] = values.cpu().numpy()
+    for places, logits in found:
+        result[places] = logits.cpu().numpy()
     return result
 
 
@@ -195,11 +195,11 @@ def _pairs(count: int) -> tuple[list[str], list[str]]:
 def _flops(network: Any, layers: int, width: int, tokens: int) -> float:
     """Operations of one text: two for each weight that is multiplied and token, and attention."""
     matrices = sum(
-        int(values.numel())
+        values.numel()
         for name, values in network.named_parameters()
         if values.dim() == 2 and "embeddings" not in name
     )
-    return 2.0 * matrices * tokens + 4.0 * layers * width * tokens**2
+    return 2.0 * float(matrices) * tokens + 4.0 * layers * width * tokens**2
 
 
 def _softmax(logits: Any) -> Any:
