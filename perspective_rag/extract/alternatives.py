@@ -111,9 +111,7 @@ def _elided(piece: Sequence[str], predicate: Sequence[str]) -> list[str]:
 def _subjects(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]) -> list[str]:
     """ "Is A or B PREDICATE"."""
     options = split_options(subject)
-    adverb = any(
-        tags(option[-1]) == {"r"} for option in options
-    )  # "culturally or legally free art"
+    adverb = any(tags(each[-1]) == {"r"} for each in options)  # "culturally or legally free art"
     if not 2 <= len(options) <= MOST or adverb:
         return []
     return [clause(option, auxiliary, predicate) for option in options]
