@@ -21,6 +21,9 @@ SIZE = 1200
 SETTINGS = Settings(queries=4, seconds=0.0, seed=5, threads=1)
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def space():
     return Space.of(SETTINGS.seed)
@@ -82,7 +85,6 @@ def test_an_exact_index_finds_all_by_every_way_that_needs_no_candidates(found):
     assert found[0]["guarded"]["judged_pairs"] > 0
 
 
-@pytest.mark.slow
 def test_a_compressed_index_finds_most_and_leaves_no_parts(work):
     (found,) = measured([SIZE], ["ivfpq"], SETTINGS, work, resume=False)
     assert found["ways"]["plain"]["recall"] >= 0.7

@@ -70,6 +70,7 @@ def test_ids_that_count_on_take_no_memory(prefix, bytes_each):
     assert held < 20_000 * bytes_each + 2_000
 
 
+@pytest.mark.slow
 def test_other_ids_take_eight_bytes(monkeypatch):
     monkeypatch.setattr(module, "_BUFFERED", 1024)
     kept = Names()
