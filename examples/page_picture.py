@@ -8,6 +8,7 @@ Needs `pip install "perspective-rag[serve,browser]"` and a Chromium ($CHROMIUM; 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import threading
@@ -17,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
-from playwright.sync_api import sync_playwright
 
 from perspective_rag import Corpus, local_pipeline
 from perspective_rag.serve.app import create_app
@@ -48,6 +48,8 @@ def served() -> Iterator[str]:
 
 def picture(question: str = QUESTION) -> bytes:
     """The top of the page with the answer, as PNG."""
+    from playwright.sync_api import sync_playwright
+
     with served() as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
@@ -68,10 +70,13 @@ def picture(question: str = QUESTION) -> bytes:
 
 def main(arguments: list[str]) -> int:
     """Writes the picture; 0."""
-    path = Path(arguments[1]) if len(arguments) > 1 else PICTURE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(picture(*arguments[:1]))
-    print(f"Written: {path}")
+    parser = argparse.ArgumentParser(description="Draws the page with an answer.")
+    parser.add_argument("question", nargs="?", default=QUESTION)
+    parser.add_argument("path", nargs="?", type=Path, default=PICTURE)
+    options = parser.parse_args(arguments)
+    options.path.parent.mkdir(parents=True, exist_ok=True)
+    options.path.write_bytes(picture(options.question))
+    print(f"Written: {options.path}")
     return 0
 
 
