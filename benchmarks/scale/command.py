@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from threadpoolctl import threadpool_limits
 
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import publish, run_command
-from benchmarks.scale import ONE_BLAS_THREAD
+from benchmarks.scale.collection import KINDS, Tell
 from benchmarks.scale.experiment import Settings, measured
-from benchmarks.scale.indexes import KINDS
 from benchmarks.scale.measure import FETCH_K, GUARDED
 from benchmarks.scale.plot import draw
 from benchmarks.scale.report import tables
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     out = options.out or results.place("scale", partial=not full)
     found: list[dict[str, Any]] = []
     document: dict[str, Any] = {}
-    with console.status("starting") as status:
+    with threadpool_limits(1, "blas"), console.status("starting") as status:
         for each in measured(
             options.sizes,
             options.kinds,
@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
             options.work,
             resume=options.resume or options.kept,
             kept_alone=options.kept,
-            told=status.update,
+            told=status.update if console.is_terminal else _lines(console),
         ):
             found.append(each)
             document = results.document(
@@ -62,7 +62,6 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
                     "threads_to_build": options.threads,
                     "fetch_k": FETCH_K,
                     "guarded": dict(GUARDED),
-                    "one_blas_thread": ONE_BLAS_THREAD,
                     "load_average_before": round(load, 2),
                     "load_average_after": round(os.getloadavg()[0], 2),
                 },
@@ -89,19 +88,37 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     return 0
 
 
+def _lines(console: Console, every: float = 10.0) -> Tell:
+    """Prints what it is told, at most once in so many seconds."""
+    next_at = 0.0
+
+    def tell(said: str) -> None:
+        nonlocal next_at
+        if time.monotonic() >= next_at:
+            console.print(said, highlight=False)
+            next_at = time.monotonic() + every
+
+    return tell
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks scale",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Data: none; vectors are drawn. 10,000,000 of them need 9 GB of disk.",
+        epilog="Data: none; vectors are drawn. 10,000,000 of them need 10 GB of disk.",
     )
     add = parser.add_argument
     add("--sizes", type=whole, nargs="+", default=list(SIZES), help="numbers of vectors")
     add("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="of index")
     add("--queries", type=whole, default=50)
     add("--seconds", type=float, default=40.0, help="of timing, for each size and kind")
-    add("--threads", type=whole, default=1, help="that build an index; a search has one")
+    add(
+        "--threads",
+        type=whole,
+        default=os.cpu_count() or 1,
+        help="that build an index; a search has one",
+    )
     add("--resume", action="store_true", help="do not measure again what was kept")
     add("--kept", action="store_true", help="report what was kept so far, and measure nothing")
     add("--work", type=Path, default=results.CACHE / "scale", help="vectors, indexes, what is kept")

@@ -5,26 +5,28 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.core.results import hash_of_files
-from benchmarks.scale.exact import Exact, Triple, exact
-from benchmarks.scale.indexes import KINDS, MEGABYTE, MOST, Built, build
+from benchmarks.scale.collection import KINDS, MEGABYTE, MOST, Cost, Tell, build, written
+from benchmarks.scale.exact import Exact, exact
 from benchmarks.scale.measure import measure
-from benchmarks.scale.store import ScaledStore
-from benchmarks.scale.vectors import DIMENSIONS, PERSPECTIVES, Space, rows_of
+from benchmarks.scale.store import Noted
+from benchmarks.scale.vectors import DIMENSIONS, PERSPECTIVES, Space
+from perspective_rag.backends import sinks
+from perspective_rag.backends.faiss_folder import PASSAGES
+from perspective_rag.backends.faiss_kinds import Kind
 from perspective_rag.project.precomputed import project_collection
 from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.types import Matrix
 
 PRECOMPUTED_MOST = {"flat": 100_000, "hnsw": 0, "ivfpq": 1_000_000}
 """Up to how many vectors the projected collections are built too."""
-
-Tell = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Settings:
 
 def measured(
     sizes: Sequence[int],
-    kinds: Sequence[str],
+    kinds: Sequence[Kind],
     settings: Settings,
     work: Path,
     *,
@@ -49,11 +51,11 @@ def measured(
 ) -> Iterator[dict[str, Any]]:
     """The figures of each size and kind, one after the other, from the smallest on.
 
-    They are kept in ``work``; with ``resume`` what is kept there, by the same settings and code, is
-    not measured again. With ``kept_alone`` nothing else is measured either.
+    They are kept in ``work``, the vectors only until all kinds of a size were measured. With
+    ``resume`` what is kept, by the same settings and code, is not measured again; with
+    ``kept_alone`` nothing else is measured either.
     """
     space = Space.of(settings.seed)
-    triples, others = space.triples(settings.queries), space.kinds()
     for size in sorted(sizes):
         wanted = [kind for kind in KINDS if kind in kinds and size <= MOST[kind]]
         rows, true = None, None
@@ -65,77 +67,80 @@ def measured(
             if kept_alone:
                 continue
             if rows is None or true is None:
-                rows = rows_of(space, size, work, told)
-                true = exact(rows, triples, others, told)
-            found = _one(kind, rows, triples, others, true, settings, work, told)
+                rows = written(_folder(work, size, settings), space, size, turn=None, told=told)
+                true = exact(rows, space.triples(settings.queries), space.kinds(), told)
+            found = _one(kind, rows, space, true, settings, work, told)
             replace_file(kept, json.dumps({"made_by": _identity(settings), "found": found}))
             yield found
         del rows
-        gc.collect()
+        gc.collect()  # closes what is mapped
+        shutil.rmtree(_folder(work, size, settings), ignore_errors=True)
 
 
 def _one(
-    kind: str,
+    kind: Kind,
     rows: Matrix,
-    triples: Sequence[Triple],
-    others: Matrix,
+    space: Space,
     true: Exact,
     settings: Settings,
     work: Path,
     told: Tell,
 ) -> dict[str, Any]:
-    size = len(rows)
-    name = f"{kind}-{settings.seed}-{size}"
-    built = build(kind, rows, work, name=name, threads=settings.threads, told=told)
+    size, triples = len(rows), space.triples(settings.queries)
+    folder = _folder(work, size, settings)
+    cost = build(folder, kind, threads=settings.threads, told=told)
     collections, further = {}, []
     if size <= PRECOMPUTED_MOST[kind]:
         for number in range(PERSPECTIVES):
-            along = triples[number][2]
-            one = build(
-                kind,
-                rows,
-                work,
-                name=f"{name}-{number}",
-                threads=settings.threads,
-                turn=partial(project_collection, perspective=along),
-                told=told,
-            )
-            further.append(one)
-            collections[number] = ScaledStore(one, rows, along)
-    told(f"timing {name}")
+            along = _folder(work, size, settings, number)
+            turn = partial(project_collection, perspective=triples[number][2])
+            written(along, space, size, turn=turn, told=told)
+            further.append(build(along, kind, threads=settings.threads, told=told))
+            collections[number] = Noted(along)
+    told(f"timing {kind} of {size:,}")
     load = os.getloadavg()[0]
-    store = ScaledStore(built, rows)
-    found = measure(store, collections, triples, others, true, seconds=settings.seconds)
-    result = {
+    found = measure(
+        *(rows, Noted(folder), collections, triples, space.kinds(), true),
+        seconds=settings.seconds,
+    )
+    for each in collections.values():
+        each.folder.close()
+        shutil.rmtree(each.folder.folder)
+    return {
         "size": size,
         "kind": kind,
-        "build": _cost(built, size),
-        "precomputed": [_cost(each, size) for each in further],
+        "build": _told(cost, size),
+        "precomputed": [_told(each, size) for each in further],
         "vectors_mb": round(size * DIMENSIONS * 2 / MEGABYTE, 1),
+        "passages_mb": round((folder / PASSAGES).stat().st_size / MEGABYTE, 1),
         "load_average": [round(load, 2), round(os.getloadavg()[0], 2)],
         **found,
     }
-    for path in work.glob(f"{name}*.lists"):
-        path.unlink()
-    return result
 
 
-def _cost(built: Built, size: int) -> dict[str, Any]:
+def _folder(work: Path, size: int, settings: Settings, number: int | None = None) -> Path:
+    """Where passages and vectors lie, or those projected by a perspective."""
+    ending = "" if number is None else f"-projected-{number}"
+    return work / f"seed-{settings.seed}-{size}{ending}"
+
+
+def _told(cost: Cost, size: int) -> dict[str, Any]:
     millions = size / 1_000_000
     return {
-        "seconds": round(built.seconds, 3),
-        "cpu_seconds": round(built.cpu, 3),
-        "cpu_seconds_per_million": round(built.cpu / millions, 2),
-        "memory_mb_per_million": round(built.memory / MEGABYTE / millions, 1),
-        "disk_mb_per_million": round(built.disk / MEGABYTE / millions, 1),
-        "settings": built.settings,
+        "seconds": round(cost.seconds, 3),
+        "cpu_seconds": round(cost.cpu, 3),
+        "cpu_seconds_per_million": round(cost.cpu / millions, 2),
+        "memory_mb_per_million": round(cost.memory / MEGABYTE / millions, 1),
+        "disk_mb_per_million": round(cost.disk / MEGABYTE / millions, 1),
+        "files": cost.manifest.parts,
     }
 
 
 def _identity(settings: Settings) -> dict[str, Any]:
-    root = Path(__file__).parent
-    code = [root / f"{name}.py" for name in ("vectors", "indexes", "exact", "measure", "store")]
-    return {**asdict(settings), "code": hash_of_files(root, code)}
+    own, indexes = Path(__file__).parent, Path(sinks.__file__).parents[1]
+    code = [own / f"{name}.py" for name in ("vectors", "collection", "exact", "measure", "store")]
+    code += [indexes / each for each in ("faiss_kinds.py", "faiss_folder.py", "sinks/faiss.py")]
+    return {**asdict(settings), "code": hash_of_files(own.parents[1], code)}
 
 
 def _kept(path: Path, settings: Settings) -> dict[str, Any] | None:

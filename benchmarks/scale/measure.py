@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.latency.timing import percentiles
 from benchmarks.scale.exact import Exact, K, Positions, Triple, recall, rows_at
-from benchmarks.scale.store import FixedCost, LookUp, ScaledStore
+from benchmarks.scale.store import FixedCost, LookUp, Noted
 from perspective_rag import PerspectivePipeline
 from perspective_rag.project.adaptive import CANDIDATES, choose, parts
 from perspective_rag.project.table import project_query, projected_scores
@@ -31,8 +31,9 @@ Way = Callable[[int], Any]
 
 
 def measure(
-    store: ScaledStore,
-    collections: Mapping[int, ScaledStore],
+    rows: Matrix,
+    store: Noted,
+    collections: Mapping[int, Noted],
     triples: Sequence[Triple],
     kinds: Matrix,
     true: Exact,
@@ -47,7 +48,7 @@ def measure(
     alike. The guarded pipeline stands beside the same searches made bare; ``extra`` is what it
     takes longer.
     """
-    ways = _ways(store, collections, triples, kinds)
+    ways = _ways(rows, store, collections, triples, kinds)
     found = {name: [way(i) for i in range(len(triples))] for name, way in ways.items()}
     recalls = {name: recall(each, true.by_way[name]) for name, each in found.items()}
     pipeline, judge, questions = _pipeline(store, triples, kinds)
@@ -91,39 +92,40 @@ def measure(
 
 
 def _ways(
-    store: ScaledStore,
-    collections: Mapping[int, ScaledStore],
+    rows: Matrix,
+    store: Noted,
+    collections: Mapping[int, Noted],
     triples: Sequence[Triple],
     kinds: Matrix,
 ) -> dict[str, Way]:
     def plain(i: int) -> Positions:
-        return store.nearest(triples[i][0], K)[1]
+        return store.nearest(triples[i][0], K)
 
     def pap(i: int) -> Positions:
-        return store.nearest(project_query("pap", *triples[i])[0], K)[1]
+        return store.nearest(project_query("pap", *triples[i])[0], K)
 
     def plus(i: int) -> Positions:
         vector, _ = project_query("pap+", *triples[i])
-        _, positions = store.nearest(vector, FETCH_K)
-        scores = projected_scores("pap+", rows_at(store.rows, positions), *triples[i])
+        positions = store.nearest(vector, FETCH_K)
+        scores = projected_scores("pap+", rows_at(rows, positions), *triples[i])
         return positions[np.argsort(-scores, kind="stable")[:K]]
 
     def adaptive(i: int) -> Positions:
         projected = parts(*triples[i], kinds=kinds)
-        _, positions = store.nearest(projected.search, CANDIDATES)
-        near = rows_at(store.rows, positions)
+        positions = store.nearest(projected.search, CANDIDATES)
+        near = rows_at(rows, positions)
         return positions[np.argsort(-choose(projected, near).scores(near), kind="stable")[:K]]
 
     def precomputed(i: int) -> Positions:
         vector, _ = project_query("pap", *triples[i])
-        return collections[i % len(collections)].nearest(vector, K)[1]
+        return collections[i % len(collections)].nearest(vector, K)
 
     ways: dict[str, Way] = {"plain": plain, "PAP": pap, "PAP+": plus, "adaptive": adaptive}
     return {**ways, "PAP+ precomputed": precomputed} if collections else ways
 
 
 def _pipeline(
-    store: ScaledStore, triples: Sequence[Triple], others: Matrix
+    store: Noted, triples: Sequence[Triple], others: Matrix
 ) -> tuple[PerspectivePipeline, FixedCost, list[str]]:
     questions = [f"Should number {i} be closed?" for i in range(len(triples))]
     vectors: dict[str, Vector] = {}

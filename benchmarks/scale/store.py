@@ -1,60 +1,40 @@
-"""The index as a store of the library, the embedder and the judge beside it."""
+"""What a pipeline over a folder is made of: store, embedder and judge."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.scale.exact import Positions, rows_at
-from benchmarks.scale.indexes import REFINED, Built
+from benchmarks.scale.exact import Positions
+from perspective_rag.backends.faiss_folder import FaissFolder
 from perspective_rag.flow.steps import Flow
 from perspective_rag.flow.threads import in_thread
-from perspective_rag.project.table import projected_scores
 from perspective_rag.types import Hit, Matrix, Passage, Perspective, Vector
-from perspective_rag.vectors import normalised
-
-LEAST_REFINED = 200
 
 
-class ScaledStore:
-    """Searches an index; estimates of compressed codes are compared exactly with the rows on disk.
-
-    ``along`` is the perspective that the index was projected by, where it was. ``asked`` holds the
-    searches since it was last emptied.
-    """
+class Noted:
+    """A folder with an index as a store that notes in ``asked`` what is searched for."""
 
     takes_vector = True
 
-    def __init__(self, built: Built, rows: Matrix, along: Vector | None = None) -> None:
-        self.built, self.rows, self.along = built, rows, along
+    def __init__(self, folder: Path) -> None:
+        self.folder = FaissFolder(folder, gpu=False)
         self.asked: list[tuple[Vector, int]] = []
 
-    def nearest(self, vector: Vector, k: int) -> tuple[Vector, Positions]:
-        """Scores and positions of the k best, best first."""
-        if self.built.kind != "ivfpq":
-            return self.built.search(vector, k)
-        wanted = min(max(LEAST_REFINED, REFINED * k), len(self.rows))
-        _, positions = self.built.search(vector, wanted)
-        near = rows_at(self.rows, positions)
-        if self.along is None:
-            scores = near @ normalised(vector).astype(np.float32)
-        else:
-            scores = projected_scores("pap+", near, vector, vector, self.along)
-        best = np.argsort(-scores, kind="stable")[:k]
-        return scores[best], positions[best]
+    def nearest(self, vector: Vector, k: int) -> Positions:
+        """Positions of the k best, best first."""
+        hits = self.folder.search("", vector, k=k)
+        return np.array([int(hit.passage.id) for hit in hits], dtype=np.int64)
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """The k best passages, best first."""
         assert vector is not None
         self.asked.append((vector, k))
-        scores, positions = self.nearest(vector, k)
-        return [
-            Hit(Passage(str(position), f"passage {position}"), float(score))
-            for score, position in zip(scores.tolist(), positions.tolist(), strict=True)
-        ]
+        return self.folder.search(text, vector, k=k, filter=filter)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
@@ -64,7 +44,7 @@ class ScaledStore:
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
         """Unit rows of the passages, shape (n, d)."""
-        return rows_at(self.rows, np.array([int(each.id) for each in passages]))
+        return self.folder.embeddings_of(passages)
 
 
 class LookUp:

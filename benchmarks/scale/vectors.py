@@ -1,4 +1,4 @@
-"""Vectors of a corpus of any size, in a file of float16 that is memory-mapped.
+"""Vectors for a corpus of any size.
 
 A row is unit(centre + SPREAD noise): the centres are drawn once, so that a larger corpus has more
 passages a topic, as real ones have. Centres and noise fall off along the axes of one random turn as
@@ -7,11 +7,8 @@ passages a topic, as real ones have. Centres and noise fall off along the axes o
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -75,32 +72,6 @@ class Space:
 
 
 PERSPECTIVES = 2
-
-
-def rows_of(
-    space: Space, size: int, folder: Path, told: Callable[[str], object] = lambda said: None
-) -> Any:
-    """The first ``size`` rows, shape (size, d), float16, memory-mapped read-only from ``folder``.
-
-    The file is written whole or not at all; one that is there is used again, and a larger one
-    serves a smaller size.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.glob(f"vectors-{space.seed}-*.npy")):
-        rows = np.load(path, mmap_mode="r")
-        if len(rows) >= size:
-            return rows[:size]
-    path = folder / f"vectors-{space.seed}-{size}.npy"
-    part = path.with_suffix(".part")
-    shape = (size, DIMENSIONS)
-    rows = np.lib.format.open_memmap(part, "w+", dtype=np.float16, shape=shape)
-    for number, start in enumerate(range(0, size, CHUNK)):
-        told(f"drawing vectors: {start:,} of {size:,}")
-        rows[start : start + CHUNK] = space.chunk(number)[: size - start]
-    rows.flush()
-    del rows
-    os.replace(part, path)
-    return np.load(path, mmap_mode="r")
 
 
 def blocks(rows: Matrix, size: int = CHUNK) -> Iterator[tuple[int, Matrix]]:

@@ -26,7 +26,7 @@ from perspective_rag.vectors import as_vector, normalised
 PASSAGES, ROWS, MANIFEST = "passages.sqlite", "rows.f16", "manifest.json"
 FORMAT = 1
 
-_REFINED = 10  # compressed hits for each one wanted, which are then compared exactly
+_REFINED = 20  # compressed hits for each one wanted, which are then compared exactly
 _OVERFETCH = 20
 _READ = 256  # passages read at a time
 _COMPARED = 16_384  # rows compared at a time
@@ -99,7 +99,7 @@ class FaissFolder:
 
     Nothing is loaded: index, rows and passages are read from the disk as searches touch them, and
     stay in the system's cache. Hits of a compressed index (``ivfpq``) are compared again with the
-    exact rows, ten for each one wanted. ``filter`` is a predicate on passages or a mapping of
+    exact rows, twenty for each one wanted. ``filter`` is a predicate on passages or a mapping of
     metadata fields to values: what is found is filtered, and more is asked for until k are left. A
     graph or cells may miss passages that few others lead to.
 

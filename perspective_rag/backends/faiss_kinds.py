@@ -122,13 +122,13 @@ def cells_for(count: int) -> int:
 
 def set_search_depth(index: Any) -> None:
     """Sets how thoroughly an index is searched: a graph 128 rows deep, a sixteenth of the cells,
-    but at least 16 of them and at most 256.
+    but at least 64 of them and at most 256.
     """
     faiss = faiss_module()
     if isinstance(index, faiss.IndexHNSW):
         index.hnsw.efSearch = _SEARCH_DEPTH
     elif isinstance(index, faiss.IndexIVF):
-        index.nprobe = min(index.nlist, max(16, min(256, index.nlist // 16)))
+        index.nprobe = min(index.nlist, max(64, min(256, index.nlist // 16)))
 
 
 def unit_pieces(rows: Any, batch: int = BATCH, start: int = 0) -> Iterator[Matrix]:

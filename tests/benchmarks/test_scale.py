@@ -7,13 +7,15 @@ import pytest
 
 pytest.importorskip("faiss")
 pytest.importorskip("psutil")
+pytest.importorskip("threadpoolctl")
 
-from benchmarks.scale import experiment
+from benchmarks.scale import collection, experiment
+from benchmarks.scale.collection import written
 from benchmarks.scale.command import main
 from benchmarks.scale.exact import K, exact, recall, rows_at
 from benchmarks.scale.experiment import Settings, measured
 from benchmarks.scale.report import tables
-from benchmarks.scale.vectors import CHUNK, DIMENSIONS, Space, rows_of
+from benchmarks.scale.vectors import CHUNK, DIMENSIONS, Space
 from perspective_rag.project.adaptive import adaptive_scores
 from perspective_rag.project.table import projected_scores
 
@@ -36,21 +38,29 @@ def work(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows(space, work):
-    return rows_of(space, SIZE, work)
+    return written(work / "rows", space, SIZE, turn=None, told=print)
 
 
 def test_rows_are_the_same_whatever_is_drawn_with_them(space, rows, tmp_path):
     assert rows.shape == (SIZE, DIMENSIONS)
     assert rows.dtype == np.float16
-    np.testing.assert_array_equal(rows, space.chunk(0)[:SIZE])
+    np.testing.assert_allclose(rows, space.chunk(0)[:SIZE], atol=1e-3)
     np.testing.assert_allclose(np.linalg.norm(rows.astype(float), axis=1), 1.0, atol=1e-2)
     assert not np.array_equal(space.chunk(1)[:SIZE], rows)
     assert len(space.chunk(0)) == CHUNK
 
 
-def test_a_larger_file_serves_a_smaller_size(space, rows, work):
-    np.testing.assert_array_equal(rows_of(space, 100, work), rows[:100])
-    assert len(list(work.glob("vectors-*"))) == 1
+def test_writing_goes_on_where_it_was_cut_off(space, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(collection, "CHUNK", 500)
+    drawn = Space.of(SETTINGS.seed).chunk(0)
+    monkeypatch.setattr(Space, "chunk", lambda self, number: drawn[number * 500 :][:500])
+    written(tmp_path, space, 900, turn=None, told=print)
+    told = []
+    again = written(tmp_path, space, SIZE, turn=None, told=told.append)
+    np.testing.assert_array_equal(again, rows)
+    assert [each.split()[-3] for each in told] == ["500", "1,000"]
+    assert written(tmp_path, space, SIZE, turn=None, told=told.append).shape == rows.shape
+    assert len(told) == 2
 
 
 def test_the_exact_searches_are_those_of_the_definitions(space, rows):
@@ -79,28 +89,29 @@ def found(work):
 
 def test_an_exact_index_finds_all_by_every_way_that_needs_no_candidates(found):
     ways = found[0]["ways"]
-    for way in ("plain", "PAP", "PAP+ precomputed", "adaptive"):
+    for way in ("plain", "PAP", "adaptive"):
         assert ways[way]["recall"] == 1.0, way
+    assert ways["PAP+ precomputed"]["recall"] >= 0.95  # kept as float16 once more
     assert found[0]["guarded"]["searches"] >= 3
     assert found[0]["guarded"]["judged_pairs"] > 0
 
 
-def test_a_compressed_index_finds_most_and_leaves_no_parts(work):
+def test_a_compressed_index_finds_most_and_leaves_no_vectors(work):
     (found,) = measured([SIZE], ["ivfpq"], SETTINGS, work, resume=False)
     assert found["ways"]["plain"]["recall"] >= 0.7
     assert found["build"]["disk_mb_per_million"] > 0
-    assert not [each for each in work.iterdir() if each.suffix in (".block", ".part", ".lists")]
+    assert not list(work.glob("seed-*"))
 
 
 def test_what_was_kept_is_not_measured_again_unless_the_settings_changed(found, work, monkeypatch):
     def never(*arguments, **wanted):
-        raise AssertionError("built again")
+        raise AssertionError("drawn again")
 
-    monkeypatch.setattr(experiment, "build", never)
+    monkeypatch.setattr(experiment, "written", never)
     kinds = ["flat", "hnsw"]
     assert list(measured([SIZE], kinds, SETTINGS, work, resume=True)) == found
     other = Settings(queries=3, seconds=0.0, seed=5, threads=1)
-    with pytest.raises(AssertionError, match="built again"):
+    with pytest.raises(AssertionError, match="drawn again"):
         list(measured([SIZE], kinds, other, work, resume=True))
 
 
