@@ -30,7 +30,7 @@ HNSW_MOST = 5_000_000
 
 BATCH = 65_536
 _LINKS = 32  # of a row in the graph, in each direction; the bottom layer has twice as many
-_BUILD_DEPTH = 80
+_BUILD_DEPTH = 200
 _LEAST_DEPTH = 256
 _MOST_CELLS = 16_384
 _ROWS_A_CELL = 40  # of the training sample: FAISS warns below 39
@@ -123,13 +123,13 @@ def cells_for(count: int) -> int:
 def search_depth(index: Any, count: int) -> Any:
     """How thoroughly an index is searched for ``count`` rows, as FAISS takes it: a graph four times
     as deep, at least 256 rows; as many cells as hold four times as many, were all alike, but at
-    least a sixteenth of them (64 to 256). None where a search is exact anyway.
+    least an eighth of them (64 to 512). None where a search is exact anyway.
     """
     faiss = faiss_module()
     if isinstance(index, faiss.IndexHNSW):
         return faiss.SearchParametersHNSW(efSearch=max(_LEAST_DEPTH, 4 * count))
     if isinstance(index, faiss.IndexIVF):
-        cells = max(64, min(256, index.nlist // 16), -(-4 * count * index.nlist // index.ntotal))
+        cells = max(64, min(512, index.nlist // 8), -(-4 * count * index.nlist // index.ntotal))
         return faiss.SearchParametersIVF(nprobe=min(index.nlist, cells))
     return None
 
