@@ -215,6 +215,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "scale": ("scale", scale),
     "sides": ("sides", sides),
     "sides-summary": ("sides", sides_summary),
+    "sides-int8": ("sides_int8", sides_summary),
     "sides-labelled": ("sides_labelled", sides_labelled),
     "sides-lacking": ("sides_lacking", sides_lacking),
     "sides-long": ("sides_long", sides_long),
