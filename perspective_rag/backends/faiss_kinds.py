@@ -122,13 +122,16 @@ def cells_for(count: int) -> int:
 
 def set_search_depth(index: Any) -> None:
     """Sets how thoroughly an index is searched: a graph 128 rows deep, a sixteenth of the cells,
-    but at least 64 of them and at most 256.
+    but at least 64 of them and at most 256; what searches more already stays so.
     """
     faiss = faiss_module()
     if isinstance(index, faiss.IndexHNSW):
-        index.hnsw.efSearch = _SEARCH_DEPTH
-    elif isinstance(index, faiss.IndexIVF):
-        index.nprobe = min(index.nlist, max(64, min(256, index.nlist // 16)))
+        index.hnsw.efSearch = max(index.hnsw.efSearch, _SEARCH_DEPTH)
+        return
+    cells = faiss.try_extract_index_ivf(index)  # also of rows that are rotated first
+    if cells is not None:
+        wanted = max(64, min(256, cells.nlist // 16), cells.nprobe)
+        cells.nprobe = min(cells.nlist, wanted)
 
 
 def unit_pieces(rows: Any, batch: int = BATCH, start: int = 0) -> Iterator[Matrix]:
