@@ -30,8 +30,8 @@ class PublishedFaissStore:
     is used as the embedder gives it, of the model the index was built with: ``dimensions``, where
     given, is checked at once. Scores are inner products, or squared distances with a minus sign
     where the index has distances. Graphs and cells are searched as thoroughly as ``FaissFolder``
-    does, or more where the file says so. ``filter`` is a predicate on passages or a mapping of metadata
-    fields to values: what is found is filtered, and more is asked for until k are left.
+    does, or more where the file says so. ``filter`` is a predicate on passages or a mapping of
+    metadata fields to values: what is found is filtered, and more is asked for until k are left.
 
     Raises CorpusError when index, ids and passages do not belong together or cannot be read,
     ConfigError for a pickle without ``unpickle``, MissingDependency without FAISS.

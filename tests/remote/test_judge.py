@@ -190,6 +190,29 @@ def test_vllm_with_a_folder_that_was_not_exported_says_what_to_do(tiny, folder):
             judge_at(server, "vllm", model=folder, served="other").check()
 
 
+def test_of_several_models_on_vllm_one_must_be_named(tiny, folder):
+    def two(path, body):
+        found = vllm(tiny)(path, body)
+        if path == "/v1/models":
+            found["data"].append({**found["data"][0], "id": "other"})
+        return found
+
+    with ModelServer(two) as server:
+        with pytest.raises(ConfigError, match="'other'; name one of them: served="):
+            judge_at(server, "vllm", model=folder).check()
+        judge_at(server, "vllm", model=folder, served="other").check()
+
+
+def test_vllm_is_probed_anew_by_each_check(tiny, folder):
+    with ModelServer(vllm(tiny, knows_activation=False)) as server:
+        judge = judge_at(server, "vllm", model=folder)
+        judge.check()
+        assert judge._wire._logits is False
+        server.answer = vllm(tiny)
+        judge.check()
+        assert judge._wire._logits is True
+
+
 def test_a_triton_model_with_other_inputs_is_an_error(tiny, folder):
     card = kserve(tiny)("/v2/models/judge", None)
     other = {**card, "inputs": [{"name": "x", "datatype": "FP32", "shape": [1]}]}

@@ -30,7 +30,8 @@ _CHARACTERS = 4  # of a token, about: no tokenizer is at hand
 class RemoteEmbedder:
     """Unit embeddings by a model on a server; a blank text has a row of zeros and is not sent.
 
-    ``engine`` is the server at ``address``: "tei" (Text Embeddings Inference), "vllm", or "openai"
+    ``name`` tells address, model and ``passage_prefix``, which caches go by; which model a TEI
+    server runs is not in it. ``engine`` is the server at ``address``: "tei" (Text Embeddings Inference), "vllm", or "openai"
     for any other that speaks OpenAI's protocol; the last two need ``model``, its name there, and an
     address that ends where ``/embeddings`` follows, mostly in ``/v1``. ``query_prefix`` and
     ``passage_prefix`` are put before the texts, for models that were trained so. ``api_key`` is
@@ -56,7 +57,11 @@ class RemoteEmbedder:
         self._wire = _wire(engine, model)
         self._client = Client(address, api_key=api_key, settings=ConnectionSettings.of(connection))
         self.model = model
-        self.name = f"{model or 'embeddings'}@{self._client.server}"
+        place = self._client.shown.partition("://")[2].removesuffix("/v1")
+        self.name = f"{model or 'embeddings'}@{place}"
+        if passage_prefix:  # other vectors of the same texts
+            self.name += f"[{passage_prefix}]"
+        self._dimensions = 0
         self._query_prefix, self._passage_prefix = query_prefix, passage_prefix
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
@@ -74,8 +79,9 @@ class RemoteEmbedder:
     def _embedded(self, texts: Sequence[str], prefix: str) -> Matrix:
         asked = [place for place, text in enumerate(texts) if text.strip()]
         if not asked:
-            return np.zeros((len(texts), 0), dtype=np.float32)
+            return np.zeros((len(texts), self._dimensions), dtype=np.float32)
         rows = self._rows([prefix + texts[place] for place in asked])
+        self._dimensions = rows.shape[1]
         result: Matrix = np.zeros((len(texts), rows.shape[1]), dtype=np.float32)
         result[asked] = normalised(rows)
         return result
