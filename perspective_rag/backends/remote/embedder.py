@@ -30,14 +30,16 @@ _CHARACTERS = 4  # of a token, about: no tokenizer is at hand
 class RemoteEmbedder:
     """Unit embeddings by a model on a server; a blank text has a row of zeros and is not sent.
 
-    ``name`` tells address, model and ``passage_prefix``, which caches go by; which model a TEI
-    server runs is not in it. ``engine`` is the server at ``address``: "tei" (Text Embeddings Inference), "vllm", or "openai"
+    ``engine`` is the server at ``address``: "tei" (Text Embeddings Inference), "vllm", or "openai"
     for any other that speaks OpenAI's protocol; the last two need ``model``, its name there, and an
     address that ends where ``/embeddings`` follows, mostly in ``/v1``. ``query_prefix`` and
     ``passage_prefix`` are put before the texts, for models that were trained so. ``api_key`` is
     sent as a bearer token. Further keywords are the fields of ``ConnectionSettings``: ``timeout``,
     ``max_retries``, ``max_concurrency``, ``batch_size``, ``batch_tokens`` (four characters count as
     a token), ``hedge_after``, ``breaker_failures`` and ``breaker_seconds``.
+
+    ``name``, by which vectors are kept, holds address, ``model`` and ``passage_prefix``. It does
+    not change when a TEI server is started with another model.
 
     Raises MissingDependency without the extra ``remote``, ConfigError for values out of range, and
     RetrievalError, with the cause, when the server fails or gives other rows than it was asked for.
