@@ -14,8 +14,9 @@ Every other module and name is private and may change in any release.
 - For many queries at once, with PyTorch: ``BatchSearch``, ``project_queries``, ``mmr_batch``.
 - For components that talk to a server: ``scrubbing``, ``no_reply``, ``secrets_of`` and
   ``without_secrets`` keep what it repeats of keys and passwords out of errors and replies.
-- For integrations of frameworks: options and their names, checks that raise the library's own
-  errors, and what turns a framework's objects into passages and back.
+- For integrations of frameworks: options, their names and ``changed_options``, checks that raise
+  the library's own errors, ``map_in_threads``, and what turns a framework's objects into passages
+  and back.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from perspective_rag.flow.steps import (
     degrade,
     note,
 )
-from perspective_rag.flow.threads import in_thread
+from perspective_rag.flow.threads import in_thread, map_in_threads
 from perspective_rag.guard.guard import guard
 from perspective_rag.judge.best_first import judge
 from perspective_rag.judge.callable import CallableJudge
@@ -58,6 +59,7 @@ from perspective_rag.options import (
     Options,
     ProjectionName,
     RerankName,
+    changed_options,
 )
 from perspective_rag.project.batched import BatchHits, BatchSearch, project_queries
 from perspective_rag.prompts.replies import no_reply
@@ -167,6 +169,7 @@ __all__ = [
     "as_perspectives",
     "ask",
     "call",
+    "changed_options",
     "check_component",
     "check_judge",
     "check_score_kind",
@@ -180,6 +183,7 @@ __all__ = [
     "in_thread",
     "judge",
     "judge_table",
+    "map_in_threads",
     "merge",
     "mmr_batch",
     "no_reply",

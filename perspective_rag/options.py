@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -218,6 +218,29 @@ class PipelineOptions:
 
 
 OPTION_NAMES = tuple(field.name for field in fields(PipelineOptions))
+
+
+def changed_options(
+    options: PipelineOptions | None,
+    changes: Mapping[str, Any],
+    *,
+    parameters: Iterable[str] = (),
+    without: Iterable[str] = (),
+) -> PipelineOptions:
+    """``options`` (None: the defaults) with ``changes``, as a wrapper takes them beside parameters
+    of its own.
+
+    ``parameters`` are further names to suggest for an unknown one, ``without`` options that have no
+    effect where nothing is searched. Raises ConfigError for both, and for a bad value.
+    """
+    unused = set(without)
+    names = {name for name in (*OPTION_NAMES, *ALIASES) if name not in unused}
+    for name in changes:
+        if name in unused:
+            raise ConfigError(f"{name} has no effect here: nothing is searched")
+        if name not in names:
+            raise unknown_name(name, (*names, *parameters), "option")
+    return (options or PipelineOptions()).override(**changes)
 
 
 def resolve_aliases(values: Mapping[str, Any]) -> dict[str, Any]:

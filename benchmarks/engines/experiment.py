@@ -33,15 +33,19 @@ class TrivialJudge:
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
         """Shape (n,)."""
-        pairs = zip(perspectives, passages, strict=True)
-        return np.array([(len(p.text) * len(d.text)) % 101 / 101 for p, d in pairs])
+        return np.array([_trivial(*pair) for pair in zip(perspectives, passages, strict=True)])
         yield
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Asked by pairs alone."""
-        raise NotImplementedError
+        """Shape (len(passages), len(perspectives))."""
+        return np.array([[_trivial(p, d) for p in perspectives] for d in passages])
+        yield
+
+
+def _trivial(perspective: Perspective, passage: Passage) -> float:
+    return (len(perspective.text) * len(passage.text)) % 101 / 101
 
 
 def counted_pairs(count: int) -> Iterator[Pair]:

@@ -53,8 +53,8 @@ def draw(found: Sequence[Mapping[str, Any]], path: Path) -> None:
         last = panels[0][-1]
         for kind, style in zip(kinds, ("-", "--", ":"), strict=False):
             rows = [each for each in found if each["kind"] == kind]
-            extra = [(each["size"], each["guarded"]["extra"]["cpu_p50_ms"]) for each in rows]
-            own = [(each["size"], each["ways"]["its searches"]["cpu_p50_ms"]) for each in rows]
+            extra = [(each["size"], each["guarded"]["extra_cpu_p50_ms"]) for each in rows]
+            own = [(each["size"], each["guarded"]["searches_cpu_p50_ms"]) for each in rows]
             _line(last, extra, f"extra, {NAMES[kind]}", _COLOURS[-1], style)
             _line(last, own, f"its searches, {NAMES[kind]}", _SEARCHES, style)
         _axes(last, "the guarded pipeline")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.backends.faiss_kinds import Kind, faiss_module, on_gpu, read_faiss
+from perspective_rag.backends.faiss_kinds import Kind, on_gpu, read_faiss, search_depth
 from perspective_rag.backends.filters import predicate
 from perspective_rag.backends.passage_file import PassageFile
 from perspective_rag.errors import ConfigError, CorpusError
@@ -113,7 +114,6 @@ class FaissFolder:
         self.folder = Path(folder)
         self._opened = self._written()
         self.manifest = read_manifest(self.folder)
-        self._faiss = faiss_module()
         manifest = self.manifest
         parts = [part_file(self.folder, number) for number in range(manifest.parts)]
         self._parts = [read_faiss(path) for path in parts]
@@ -230,23 +230,17 @@ class FaissFolder:
     def _nearest(self, unit: Vector, count: int) -> tuple[Scores, Places]:
         """What the index says: the ``count`` best of all parts, best first."""
         query = unit[None, :]
-        if self._on_gpu and count <= _GPU_MOST:
-            with self._gpu_lock:  # it serves one thread
-                found = [part.search(query, min(count, part.ntotal)) for part in self._moved]
-        else:
+        depths = [search_depth(part, count) for part in self._parts]
+        use_gpu = self._on_gpu and count <= _GPU_MOST
+        # A GPU serves one thread.
+        with self._gpu_lock if use_gpu else nullcontext():
+            parts = self._moved if use_gpu else self._parts
             found = [
-                part.search(query, min(count, part.ntotal), params=self._settings(part, count))
-                for part in self._parts
+                part.search(query, min(count, part.ntotal), params=depth)
+                for part, depth in zip(parts, depths, strict=True)
             ]
         scores = np.concatenate([each[0][0] for each in found])
         places = np.concatenate([each[1][0] for each in found])
         there = np.flatnonzero(places >= 0)  # -1: the index found no more
         best = there[np.argsort(-scores[there], kind="stable")[:count]]
         return scores[best], places[best]
-
-    def _settings(self, part: Any, count: int) -> Any:
-        """Of an index of cells: as many as hold four times what is asked for, were all alike."""
-        if self.manifest.kind != "ivfpq":
-            return None
-        cells = max(part.nprobe, -(-4 * count * part.nlist // len(self)))
-        return self._faiss.SearchParametersIVF(nprobe=min(cells, part.nlist))

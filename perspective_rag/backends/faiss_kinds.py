@@ -31,7 +31,7 @@ HNSW_MOST = 5_000_000
 BATCH = 65_536
 _LINKS = 32  # of a row in the graph, in each direction; the bottom layer has twice as many
 _BUILD_DEPTH = 80
-_SEARCH_DEPTH = 128
+_LEAST_DEPTH = 256
 _MOST_CELLS = 16_384
 _ROWS_A_CELL = 40  # of the training sample: FAISS warns below 39
 _BYTES_A_ROW = {"flat": 0, "hnsw": 2 * _LINKS * 4 + 16}
@@ -120,18 +120,24 @@ def cells_for(count: int) -> int:
     return max(1, min(int(4 * math.sqrt(count)), count // _ROWS_A_CELL, _MOST_CELLS))
 
 
-def set_search_depth(index: Any) -> None:
-    """Sets how thoroughly an index is searched: a graph 128 rows deep, a sixteenth of the cells,
-    but at least 64 of them and at most 256; what searches more already stays so.
+def search_depth(index: Any, count: int) -> Any:
+    """How thoroughly an index is searched for ``count`` rows, as FAISS takes it: a graph four times
+    as deep, at least 256 rows; as many cells as hold four times as many, were all alike, but at
+    least a sixteenth of them (64 to 256); never less than the index says itself. None where a
+    search is exact anyway.
     """
     faiss = faiss_module()
     if isinstance(index, faiss.IndexHNSW):
-        index.hnsw.efSearch = max(index.hnsw.efSearch, _SEARCH_DEPTH)
-        return
-    cells = faiss.try_extract_index_ivf(index)  # also of rows that are rotated first
-    if cells is not None:
-        wanted = max(64, min(256, cells.nlist // 16), cells.nprobe)
-        cells.nprobe = min(cells.nlist, wanted)
+        depth = max(_LEAST_DEPTH, 4 * count, index.hnsw.efSearch)
+        return faiss.SearchParametersHNSW(efSearch=depth)
+    if isinstance(index, faiss.IndexIVF):
+        holding = -(-4 * count * index.nlist // max(1, index.ntotal))
+        cells = max(64, min(256, index.nlist // 16), holding, index.nprobe)
+        return faiss.SearchParametersIVF(nprobe=min(index.nlist, cells))
+    if isinstance(index, faiss.IndexPreTransform):  # rows that are rotated first
+        inner = search_depth(faiss.downcast_index(index.index), count)
+        return None if inner is None else faiss.SearchParametersPreTransform(index_params=inner)
+    return None
 
 
 def unit_pieces(rows: Any, batch: int = BATCH, start: int = 0) -> Iterator[Matrix]:
@@ -171,7 +177,6 @@ def read_faiss(path: Path) -> Any:
         index = faiss.read_index(str(path), flags)
     except RuntimeError as error:
         raise CorpusError(f"{path} cannot be read as a FAISS index: {error}") from error
-    set_search_depth(index)
     return index
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.backends.faiss_kinds import faiss_module, read_faiss
+from perspective_rag.backends.faiss_kinds import faiss_module, read_faiss, search_depth
 from perspective_rag.backends.filters import Positions, indexable, passing, rows_of
 from perspective_rag.backends.published_ids import read_ids
 from perspective_rag.errors import ConfigError, CorpusError
@@ -80,7 +80,8 @@ class PublishedFaissStore:
         allowed = None if kept is None else set(kept.tolist())
         asked = min(wanted if allowed is None else wanted * _OVERFETCH, len(self))
         while True:
-            scores, places = self._index.search(row, asked)
+            depth = search_depth(self._index, asked)
+            scores, places = self._index.search(row, asked, params=depth)
             there = places[0] >= 0  # -1: the index found no more
             found = zip(
                 self._rows[places[0][there]].tolist(), scores[0][there].tolist(), strict=True

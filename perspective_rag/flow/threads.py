@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from perspective_rag.flow.attempt import current_permit
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -50,3 +52,15 @@ async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) ->
         raise error
     result: T = value
     return result
+
+
+def map_in_threads(function: Callable[[S], T], items: Sequence[S], *, most: int) -> list[T]:
+    """``function`` of every item, in order, at most ``most`` at a time, each in a copy of the
+    caller's context; one item is done in the calling thread.
+    """
+    workers = min(most, len(items))
+    if workers <= 1:
+        return [function(item) for item in items]
+    contexts = [contextvars.copy_context() for _ in items]
+    with ThreadPoolExecutor(workers, thread_name_prefix="perspective-rag-map") as pool:
+        return list(pool.map(lambda context, item: context.run(function, item), contexts, items))

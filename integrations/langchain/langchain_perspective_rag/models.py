@@ -9,12 +9,18 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
-from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_perspective_rag.embeddings import PackagedEmbeddings
 from langchain_perspective_rag.tracing import child_config
 from perspective_rag import Completion, Prompt
-from perspective_rag.extend import Matrix, no_reply, scrubbing, secrets_of, without_secrets
+from perspective_rag.extend import (
+    Matrix,
+    map_in_threads,
+    no_reply,
+    scrubbing,
+    secrets_of,
+    without_secrets,
+)
 
 
 class LangChainEmbedder:
@@ -44,14 +50,8 @@ class LangChainEmbedder:
         if isinstance(self.embeddings, PackagedEmbeddings):  # it embeds queries as documents
             return self.embed_passages(texts)
         with scrubbing(self.embeddings):
-            return np.asarray(self._queries(texts))
-
-    def _queries(self, texts: Sequence[str]) -> list[list[float]]:
-        workers = min(self.max_concurrency, len(texts))
-        if workers <= 1:
-            return [self.embeddings.embed_query(text) for text in texts]
-        with ContextThreadPoolExecutor(max_workers=workers) as pool:
-            return list(pool.map(self.embeddings.embed_query, texts))
+            found = map_in_threads(self.embeddings.embed_query, texts, most=self.max_concurrency)
+            return np.asarray(found)
 
 
 class LangChainLLM:

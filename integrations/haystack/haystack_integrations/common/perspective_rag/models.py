@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,14 @@ from haystack_integrations.common.perspective_rag.sockets import (
 )
 from haystack_integrations.components.embedders.perspective_rag import PackagedTextEmbedder
 from perspective_rag import Completion, LLMError, Prompt
-from perspective_rag.extend import Matrix, no_reply, scrubbing, secrets_of, without_secrets
+from perspective_rag.extend import (
+    Matrix,
+    map_in_threads,
+    no_reply,
+    scrubbing,
+    secrets_of,
+    without_secrets,
+)
 
 
 class HaystackEmbedder:
@@ -52,17 +57,8 @@ class HaystackEmbedder:
         if isinstance(self.text_embedder, PackagedTextEmbedder):
             return self.text_embedder.encoder.embed_queries(texts)
         with scrubbing(self.text_embedder):
-            return np.array(self._queries(texts))
-
-    def _queries(self, texts: Sequence[str]) -> list[list[float]]:
-        workers = min(self.max_concurrency, len(texts))
-        if workers <= 1:
-            return [self._query(text) for text in texts]
-        # Each in a context of its own: Haystack's tracers know by it which span is the parent.
-        contexts = [contextvars.copy_context() for _ in texts]
-        with ThreadPoolExecutor(workers, thread_name_prefix="embed") as pool:
-            rows = pool.map(lambda context, text: context.run(self._query, text), contexts, texts)
-            return list(rows)
+            # Haystack's tracers know by the context which span is the parent.
+            return np.array(map_in_threads(self._query, texts, most=self.max_concurrency))
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One row for each text, shape (n, d)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,13 +15,10 @@ from perspective_rag import (
     ConfigError,
     LLMExtractor,
     Perspective,
-    PipelineOptions,
     RetrievalResult,
     RuleExtractor,
 )
 from perspective_rag.extend import (
-    ALIASES,
-    OPTION_NAMES,
     Call,
     Extractor,
     Judge,
@@ -29,7 +26,6 @@ from perspective_rag.extend import (
     as_perspectives,
     check_component,
     packaged_judge,
-    unknown_name,
 )
 
 JudgeChoice = Judge | Literal["default"] | None
@@ -73,24 +69,6 @@ def extractor_of(extractor: Extractor | None, chat_generator: Any) -> Extractor 
             "chat_generator= and extractor= both find the perspectives: pass one of them"
         )
     return LLMExtractor(HaystackLLM(chat_generator), fallback=RuleExtractor())
-
-
-def options_of(
-    options: PipelineOptions | None,
-    changes: Mapping[str, Any],
-    *,
-    parameters: Iterable[str] = (),
-    without: Iterable[str] = (),
-) -> PipelineOptions:
-    """Options with changes; ``parameters`` are further names to suggest, ``without`` refused."""
-    unused = set(without)
-    names = {name for name in (*OPTION_NAMES, *ALIASES) if name not in unused}
-    for name in changes:
-        if name in unused:
-            raise ConfigError(f"{name} has no effect here: nothing is searched")
-        if name not in names:
-            raise unknown_name(name, (*names, *parameters), "option")
-    return (options or PipelineOptions()).override(**changes)
 
 
 def changes_of(top_k: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:

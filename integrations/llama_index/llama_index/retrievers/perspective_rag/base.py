@@ -29,7 +29,6 @@ from llama_index.retrievers.perspective_rag.parts import (
     checked_perspectives,
     extractor_of,
     judge_of,
-    options_of,
 )
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
 from llama_index.retrievers.perspective_rag.tool import search_tool
@@ -48,6 +47,7 @@ from perspective_rag.extend import (
     Options,
     ScoreKind,
     Telemetry,
+    changed_options,
     check_score_kind,
 )
 
@@ -121,7 +121,7 @@ class PerspectiveRetriever(BaseRetriever):
             limiter=limiter,
             telemetry=telemetry,
         )
-        self.options = options_of(options or _as_set(source), changes, parameters=_PARAMETERS)
+        self.options = changed_options(options or _as_set(source), changes, parameters=_PARAMETERS)
         self._store = LlamaIndexStore(
             source, filters=filters, takes_vector=takes_vector, adapter=adapter
         )
@@ -171,7 +171,7 @@ class PerspectiveRetriever(BaseRetriever):
         QueryFusionRetriever. It costs next to nothing: models, store and limiter are shared.
         """
         own = copy.copy(self)
-        own.options = options_of(self.options, changes, parameters=("filters", "perspectives"))
+        own.options = changed_options(self.options, changes, parameters=("filters", "perspectives"))
         if perspectives is not None:
             own._perspectives = checked_perspectives(perspectives)
         if filters is not None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextvars
 import inspect
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from perspective_rag import Completion, Prompt
 from perspective_rag.extend import (
     Matrix,
     in_thread,
+    map_in_threads,
     no_reply,
     scrubbing,
     secrets_of,
@@ -59,17 +58,8 @@ class LlamaIndexEmbedder:
         if isinstance(self.model, PackagedEmbeddings) and not self._brings_vectors():
             return self.embed_passages(texts)  # it embeds queries as texts
         with scrubbing(self.model):
-            return np.array(self._queries(texts))
-
-    def _queries(self, texts: Sequence[str]) -> list[list[float]]:
-        workers = min(self.max_concurrency, len(texts))
-        if workers <= 1:
-            return [self._query(text) for text in texts]
-        # Each in a context of its own: LlamaIndex knows by it which span an event belongs to.
-        contexts = [contextvars.copy_context() for _ in texts]
-        with ThreadPoolExecutor(workers, thread_name_prefix="embed") as pool:
-            rows = pool.map(lambda context, text: context.run(self._query, text), contexts, texts)
-            return list(rows)
+            # LlamaIndex knows by the context which span an event belongs to.
+            return np.array(map_in_threads(self._query, texts, most=self.max_concurrency))
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """One row for each text, shape (n, d), in the model's own batches."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -11,18 +11,15 @@ from llama_index.core.schema import QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 
 from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
-from perspective_rag import ConfigError, LLMExtractor, Perspective, PipelineOptions, RuleExtractor
+from perspective_rag import ConfigError, LLMExtractor, Perspective, RuleExtractor
 from perspective_rag.extend import (
-    ALIASES,
     LLM,
-    OPTION_NAMES,
     Extractor,
     Judge,
     Options,
     as_perspectives,
     check_component,
     packaged_judge,
-    unknown_name,
 )
 
 JudgeChoice = Judge | Literal["default"] | None
@@ -74,24 +71,6 @@ def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extr
         raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
     adapted = LlamaIndexLLM(llm) if isinstance(llm, BaseLLM) else llm
     return LLMExtractor(adapted, fallback=RuleExtractor())
-
-
-def options_of(
-    options: PipelineOptions | None,
-    changes: Mapping[str, Any],
-    *,
-    parameters: Iterable[str],
-    without: Iterable[str] = (),
-) -> PipelineOptions:
-    """Options with changes; ``parameters`` are further names to suggest, ``without`` refused."""
-    unused = set(without)
-    names = {name for name in (*OPTION_NAMES, *ALIASES) if name not in unused}
-    for name in changes:
-        if name in unused:
-            raise ConfigError(f"{name} has no effect here: nothing is searched")
-        if name not in names:
-            raise unknown_name(name, (*names, *parameters), "option")
-    return (options or PipelineOptions()).override(**changes)
 
 
 def bundle_of(query: str | QueryBundle) -> QueryBundle:

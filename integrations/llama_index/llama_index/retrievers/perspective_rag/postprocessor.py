@@ -30,7 +30,6 @@ from llama_index.retrievers.perspective_rag.parts import (
     checked_perspectives,
     extractor_of,
     judge_of,
-    options_of,
 )
 from perspective_rag import (
     ConfigError,
@@ -49,6 +48,7 @@ from perspective_rag.extend import (
     ScoreKind,
     Telemetry,
     Vector,
+    changed_options,
     check_score_kind,
 )
 
@@ -109,7 +109,9 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
             telemetry=telemetry,
         )
         super().__init__(callback_manager=callback_manager or CallbackManager())
-        self._options = options_of(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
+        self._options = changed_options(
+            options, changes, parameters=_PARAMETERS, without=_SEARCHING
+        )
         self._judge = judge
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model

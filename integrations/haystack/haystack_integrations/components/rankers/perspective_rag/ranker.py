@@ -18,7 +18,6 @@ from haystack_integrations.common.perspective_rag.parts import (
     checked_perspectives,
     extractor_of,
     judge_of,
-    options_of,
     seen,
 )
 from haystack_integrations.common.perspective_rag.store import GivenDocuments
@@ -30,7 +29,14 @@ from perspective_rag import (
     PipelineOptions,
     RetrievalResult,
 )
-from perspective_rag.extend import ChoiceOptions, Extractor, ScoreKind, Telemetry, check_score_kind
+from perspective_rag.extend import (
+    ChoiceOptions,
+    Extractor,
+    ScoreKind,
+    Telemetry,
+    changed_options,
+    check_score_kind,
+)
 
 _PARAMETERS = (
     *"chat_generator dedup_key document_embedder extractor judge limiter".split(),
@@ -85,7 +91,7 @@ class PerspectiveRanker(PerspectiveComponent):
         }
         check_parts(self._given)
         check_score_kind(score_kind)
-        self.options = options_of(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
+        self.options = changed_options(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
         if document_embedder is not None and text_embedder is None:
             raise ConfigError("document_embedder= needs text_embedder= beside it")
         self._score_kind = score_kind
@@ -158,7 +164,9 @@ class PerspectiveRanker(PerspectiveComponent):
     def _prepared(
         self, documents: Sequence[Document], changes: ChoiceOptions
     ) -> tuple[PerspectivePipeline, GivenDocuments]:
-        options_of(self.options, changes, parameters=("perspectives", "top_k"), without=_SEARCHING)
+        changed_options(
+            self.options, changes, parameters=("perspectives", "top_k"), without=_SEARCHING
+        )
         return self._pipeline(documents)
 
     def _pipeline(

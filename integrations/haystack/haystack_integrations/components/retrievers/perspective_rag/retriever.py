@@ -22,7 +22,6 @@ from haystack_integrations.common.perspective_rag.parts import (
     checked_perspectives,
     extractor_of,
     judge_of,
-    options_of,
     seen,
 )
 from haystack_integrations.common.perspective_rag.store import HaystackStore, retriever_over
@@ -42,6 +41,7 @@ from perspective_rag.extend import (
     Options,
     ScoreKind,
     Telemetry,
+    changed_options,
     check_score_kind,
 )
 
@@ -125,7 +125,7 @@ class PerspectiveRetriever(PerspectiveComponent):
         }
         check_parts(self._given)
         check_score_kind(score_kind)
-        self.options = options_of(options, changes, parameters=_PARAMETERS)
+        self.options = changed_options(options, changes, parameters=_PARAMETERS)
         if (retriever is None) == (document_store is None):
             raise ConfigError("pass either retriever= or document_store=")
         if document_store is not None:
@@ -262,7 +262,7 @@ class PerspectiveRetriever(PerspectiveComponent):
         return narrowed
 
     def _check(self, changes: Options) -> None:
-        options_of(self.options, changes, parameters=("filters", "perspectives", "top_k"))
+        changed_options(self.options, changes, parameters=("filters", "perspectives", "top_k"))
 
     def _sides(
         self, given: Sequence[Perspective | str] | None
