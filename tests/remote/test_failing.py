@@ -121,14 +121,25 @@ def test_a_batch_that_fails_takes_no_other_with_it(tiny, folder):
         assert "Inference failed" in repr(book.degradations[0].error)
 
 
-def test_a_batch_that_is_too_large_is_split(tiny, folder):
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (
+            422,
+            {"error": "batch size 12 > maximum allowed batch size 3", "error_type": "Validation"},
+        ),
+        (413, "Failed to buffer the request body: length limit exceeded"),
+    ],
+    ids=["more than --max-client-batch-size", "more than --payload-limit"],
+)
+def test_a_batch_that_is_too_large_is_split(status, said, tiny, folder):
     with ModelServer(tei(tiny)) as server:
         judge = judge_at(server, folder)
         judge.check()
 
         def small(path, body):
             if len(body["inputs"]) > 3:
-                raise Refused(413, {"error": "batch size", "error_type": "Validation"})
+                raise Refused(status, said)
             return tei(tiny)(path, body)
 
         server.answer = small

@@ -282,3 +282,21 @@ def test_servers_by_a_word(folder, monkeypatch):
     with pytest.raises(ConfigError, match="needs model="):
         remote_embedder("openai:http://host/v1")
     assert judge.revision != remote_judge(f"tei:{folder}@http://other:1").revision
+
+
+def test_tei_counts_each_pair_as_a_request(tiny, folder):
+    """A batch of more pairs than --max-concurrent-requests is overloaded, however often."""
+
+    def narrow(path, body):
+        found = tei(tiny)(path, body)
+        if path == "/info":
+            return {**found, "max_concurrent_requests": 5}
+        if len(body["inputs"]) > 5:
+            raise Refused(429, {"error": "Model is overloaded", "error_type": "Overloaded"})
+        return found
+
+    with ModelServer(narrow) as server:
+        judge = judge_at(server, "tei", model=folder, max_concurrency=1, max_retries=0)
+        support = run(judge.judge(SIDES[:1], PASSAGES), Recorder(strict=True))
+        assert np.isfinite(support).all()
+        assert max(len(body["inputs"]) for body in server.asked("/predict")) == 5
