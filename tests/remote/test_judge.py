@@ -284,6 +284,30 @@ def test_servers_by_a_word(folder, monkeypatch):
     assert judge.revision != remote_judge(f"tei:{folder}@http://other:1").revision
 
 
+@pytest.mark.parametrize(
+    ("path", "reply", "said"),
+    [
+        ("/v2/models/nope", Refused(404, {"error": "Model nope not found"}), "Model nope not found"),
+        ("/v2/models/nope", Refused(400, {"error": "unknown model: 'nope'"}), "unknown model"),
+        ("", Refused(404, {"detail": "Not Found"}), "Not Found"),
+        ("/v2", {"name": "mlserver", "version": "1.7.1", "extensions": []}, "names no inputs"),
+        ("/v2/models/bare", {"name": "bare", "platform": ""}, "names no inputs"),
+    ],
+)
+def test_kserve_at_an_address_of_no_such_model_says_what_to_give(path, reply, said, folder):
+    def answer(asked, body):
+        assert asked == (path or "/")
+        if isinstance(reply, Refused):
+            raise reply
+        return reply
+
+    with ModelServer(answer) as server:
+        judge = RemoteJudge(f"{server.url}{path}", engine="kserve", model=folder, max_retries=0)
+        with pytest.raises(ConfigError, match="ends in /v2/models/NAME") as caught:
+            judge.check()
+        assert said in str(caught.value)
+
+
 def test_tei_counts_each_pair_as_a_request(tiny, folder):
     """A batch of more pairs than --max-concurrent-requests is overloaded, however often."""
 
