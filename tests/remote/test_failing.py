@@ -276,6 +276,9 @@ def test_half_open_lets_one_through():
     breaker.failed(error)
     with pytest.raises(ServerError, match="another 5 s"):
         breaker.admit()
+    now[0] = 4.7
+    with pytest.raises(ServerError, match="another 1 s"):
+        breaker.admit()
     now[0] = 5.0
     breaker.admit()
     with pytest.raises(ServerError, match="being tried just now"):

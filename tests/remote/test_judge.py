@@ -287,7 +287,11 @@ def test_servers_by_a_word(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("path", "reply", "said"),
     [
-        ("/v2/models/nope", Refused(404, {"error": "Model nope not found"}), "Model nope not found"),
+        (
+            "/v2/models/nope",
+            Refused(404, {"error": "Model nope not found"}),
+            "Model nope not found",
+        ),
         ("/v2/models/nope", Refused(400, {"error": "unknown model: 'nope'"}), "unknown model"),
         ("", Refused(404, {"detail": "Not Found"}), "Not Found"),
         ("/v2", {"name": "mlserver", "version": "1.7.1", "extensions": []}, "names no inputs"),
