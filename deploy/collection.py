@@ -2,14 +2,14 @@
 
 ``python collection.py FOLDER`` reads a corpus, embeds it at ENCODER_URL and writes it to the
 collection, which it makes where it is missing: sharded, replicated, its vectors quantised in memory
-and whole on disk. Every search compares what the quantised vectors found with the whole ones.
+and whole on disk. Points have the form of ``perspective-rag index --to qdrant:...``. Every search
+compares what the quantised vectors found with the whole ones.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -20,6 +20,7 @@ from langchain_qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient, models
 
 from perspective_rag import OpenAICompatibleEmbedder, Passage
+from perspective_rag.backends.sinks.qdrant import QdrantSink
 from perspective_rag.extend import Embedder
 
 SETTINGS = {
@@ -115,22 +116,12 @@ def create(client: QdrantClient, dimensions: int) -> None:
 
 def fill(passages: Iterable[Passage], client: QdrantClient, embedder: Embedder) -> int:
     """Writes the passages, 256 at a time; how many. What is there already is written over."""
-    name, done = setting("QDRANT_COLLECTION"), 0
+    sink = QdrantSink(setting("QDRANT_URL"), setting("QDRANT_COLLECTION"), client=client)
+    done = 0
     for batch in _batches(passages):
         rows = embedder.embed_passages([each.titled for each in batch])
         create(client, rows.shape[1])
-        client.upsert(
-            name,
-            [
-                models.PointStruct(
-                    id=str(uuid.uuid5(uuid.NAMESPACE_URL, each.id)),
-                    vector=row.tolist(),
-                    payload={"page_content": each.text, "metadata": dict(each.metadata)},
-                )
-                for each, row in zip(batch, rows, strict=True)
-            ],
-            wait=True,
-        )
+        sink.write(batch, rows, done)
         done += len(batch)
     return done
 
@@ -142,10 +133,10 @@ def _batches(passages: Iterable[Passage]) -> Iterator[Sequence[Passage]]:
 
 
 if __name__ == "__main__":
-    from perspective_rag import Corpus
+    from perspective_rag.corpus import read_corpus
 
     count = fill(
-        Corpus.load(sys.argv[1]).passages,
+        read_corpus(sys.argv[1]),
         QdrantClient(setting("QDRANT_URL"), timeout=60, check_compatibility=False),
         encoder(),
     )

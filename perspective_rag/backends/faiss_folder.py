@@ -112,6 +112,7 @@ class FaissFolder:
 
     def __init__(self, folder: Path | str, *, gpu: bool = True) -> None:
         self.folder = Path(folder)
+        self._opened = self._written()
         self.manifest = read_manifest(self.folder)
         manifest = self.manifest
         parts = [part_file(self.folder, number) for number in range(manifest.parts)]
@@ -139,6 +140,11 @@ class FaissFolder:
             raise ConfigError("FaissFolder searches by vector: pass an embedder")
         query = as_vector(vector, "the query vector", size=self.manifest.dimensions)
         unit = np.ascontiguousarray(normalised(query), dtype=np.float32)
+        hits = self._found(unit, k, filter)
+        self._check_same()
+        return hits
+
+    def _found(self, unit: Vector, k: int, filter: Any) -> list[Hit]:
         if filter is None:
             return list(self._hits(*self._best(unit, min(k, len(self)))))
         passes, wanted = predicate(filter), min(k * _OVERFETCH, len(self))
@@ -170,6 +176,7 @@ class FaissFolder:
             place = places.get(passage.id)
             if place is not None:
                 row[:] = normalised(self._rows[place].astype(np.float32))
+        self._check_same()
         return result
 
     def close(self) -> None:
@@ -182,7 +189,23 @@ class FaissFolder:
             some = places[start : start + _READ].tolist()
             found = self._passages.at(some)
             for place, score in zip(some, scores[start : start + _READ].tolist(), strict=True):
+                if place not in found:
+                    self._check_same()
+                    raise CorpusError(f"{self.folder / PASSAGES} lacks row {place}: build it anew")
                 yield Hit(found[place], min(1.0, max(-1.0, score)))
+
+    def _written(self) -> tuple[int, int] | None:
+        """What changes when the folder is built anew, which begins by removing the manifest."""
+        try:
+            status = (self.folder / MANIFEST).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def _check_same(self) -> None:
+        """Raises CorpusError where the passages may no longer be those of the index."""
+        if self._written() != self._opened:
+            raise CorpusError(f"{self.folder} was built anew since it was opened: open it again")
 
     def _best(self, unit: Vector, count: int) -> tuple[Scores, Places]:
         """Scores and places of the ``count`` nearest, as far as the index finds them, best first.

@@ -123,14 +123,20 @@ def cells_for(count: int) -> int:
 def search_depth(index: Any, count: int) -> Any:
     """How thoroughly an index is searched for ``count`` rows, as FAISS takes it: a graph four times
     as deep, at least 256 rows; as many cells as hold four times as many, were all alike, but at
-    least an eighth of them (64 to 512). None where a search is exact anyway.
+    least an eighth of them (64 to 512); never less than the index says itself. None where a search
+    is exact anyway.
     """
     faiss = faiss_module()
     if isinstance(index, faiss.IndexHNSW):
-        return faiss.SearchParametersHNSW(efSearch=max(_LEAST_DEPTH, 4 * count))
+        depth = max(_LEAST_DEPTH, 4 * count, index.hnsw.efSearch)
+        return faiss.SearchParametersHNSW(efSearch=depth)
     if isinstance(index, faiss.IndexIVF):
-        cells = max(64, min(512, index.nlist // 8), -(-4 * count * index.nlist // index.ntotal))
+        holding = -(-4 * count * index.nlist // max(1, index.ntotal))
+        cells = max(64, min(512, index.nlist // 8), holding, index.nprobe)
         return faiss.SearchParametersIVF(nprobe=min(index.nlist, cells))
+    if isinstance(index, faiss.IndexPreTransform):  # rows that are rotated first
+        inner = search_depth(faiss.downcast_index(index.index), count)
+        return None if inner is None else faiss.SearchParametersPreTransform(index_params=inner)
     return None
 
 

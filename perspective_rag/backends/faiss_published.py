@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from perspective_rag.backends.faiss_kinds import faiss_module, read_faiss, search_depth
 from perspective_rag.backends.filters import Positions, indexable, passing, rows_of
 from perspective_rag.backends.published_ids import read_ids
-from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
+from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.flow.threads import in_thread
 from perspective_rag.types import Hit, Passage, Vector
 from perspective_rag.validation import count
@@ -28,8 +29,9 @@ class PublishedFaissStore:
     ``read_ids`` reads it (.json, .npy, an id a line; pickles with ``unpickle`` alone). ``vector``
     is used as the embedder gives it, of the model the index was built with: ``dimensions``, where
     given, is checked at once. Scores are inner products, or squared distances with a minus sign
-    where the index has distances. ``filter`` is a predicate on passages or a mapping of metadata
-    fields to values: what is found is filtered, and more is asked for until k are left.
+    where the index has distances. Graphs and cells are searched as thoroughly as ``FaissFolder``
+    does, or more where the file says so. ``filter`` is a predicate on passages or a mapping of
+    metadata fields to values: what is found is filtered, and more is asked for until k are left.
 
     Raises CorpusError when index, ids and passages do not belong together or cannot be read,
     ConfigError for a pickle without ``unpickle``, MissingDependency without FAISS.
@@ -78,7 +80,8 @@ class PublishedFaissStore:
         allowed = None if kept is None else set(kept.tolist())
         asked = min(wanted if allowed is None else wanted * _OVERFETCH, len(self))
         while True:
-            scores, places = self._index.search(row, asked)
+            depth = search_depth(self._index, asked)
+            scores, places = self._index.search(row, asked, params=depth)
             there = places[0] >= 0  # -1: the index found no more
             found = zip(
                 self._rows[places[0][there]].tolist(), scores[0][there].tolist(), strict=True
@@ -102,18 +105,6 @@ class PublishedFaissStore:
 
 def _opened(path: Path) -> tuple[Any, float]:
     """An index, and the sign that makes its scores higher-is-better."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingDependency("local", "searching with FAISS") from error
-    if not path.is_file():  # FAISS would say so in C++
-        raise CorpusError(f"there is no index at {path}")
-    # Lists of cells are mapped by other flags than flat rows and graphs, and refuse theirs.
-    with path.open("rb") as stream:
-        cells = stream.read(2) == b"Iw"
-    flags = getattr(faiss, "IO_FLAG_MMAP" if cells else "IO_FLAG_MMAP_IFC", 0)
-    try:
-        index = faiss.read_index(str(path), flags)
-    except RuntimeError as error:
-        raise CorpusError(f"{path} cannot be read as a FAISS index: {error}") from error
-    return index, 1.0 if index.metric_type == faiss.METRIC_INNER_PRODUCT else -1.0
+    index = read_faiss(path)
+    inner = faiss_module().METRIC_INNER_PRODUCT
+    return index, 1.0 if index.metric_type == inner else -1.0

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 
 from perspective_rag.backends.sinks.targets import make_sink
 from perspective_rag.commands.parts import console, encoder_of
+from perspective_rag.commands.reading_options import reading
 from perspective_rag.corpus.filling import Filled, fill
 from perspective_rag.corpus.readers import ReadProblem
 from perspective_rag.corpus.readers import read_corpus as stream_corpus
+from perspective_rag.corpus.tables import HUB
+from perspective_rag.errors import CorpusError
 from perspective_rag.factories.folder import embedder_name
 from perspective_rag.protocols import Embedder
 from perspective_rag.reporting.progress import progress_bars
 from perspective_rag.reporting.rate import RateLines
 from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.types import Passage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,11 +41,12 @@ def fill_target(options: argparse.Namespace) -> None:
 
     with closing(make_sink(options.to, model_name=name, kind=kind)) as sink:
         total = _counted(options, screen, say)
-        corpus = str(options.corpus.resolve())
+        hub = str(options.corpus).startswith(HUB)
+        corpus = str(options.corpus if hub else options.corpus.resolve())
         work = options.cache / "filling" / fingerprint(sink.key, corpus)
         with _told(screen, total, say) as on_progress:
             filled = fill(
-                stream_corpus(options.corpus, on_problem=lambda problem: None),
+                _as_counted(options, total, say),
                 sink,
                 embedder,
                 sink.folder / "work" if options.to.startswith("faiss:") else work,
@@ -80,11 +85,43 @@ def _counted(options: argparse.Namespace, screen: Console, say: Callable[[str], 
 
     total = 0
     with screen.status("reading the corpus") as status:
-        for total, _ in enumerate(stream_corpus(options.corpus, on_problem=show), start=1):
+        for total, _ in enumerate(_stream(options, show), start=1):
             if total % _COUNTED == 0:
                 status.update(f"reading the corpus: {total:,} passages")
     say(f"{total:,} passages, {problems} problems")
     return total
+
+
+def _as_counted(
+    options: argparse.Namespace, total: int, say: Callable[[str], None]
+) -> Iterator[Passage]:
+    """The same passages again; raises CorpusError where it ends before, or goes on behind, what was
+    counted. Windows written until then are kept.
+    """
+    last: ReadProblem | None = None
+
+    def see(problem: ReadProblem) -> None:
+        nonlocal last
+        last = problem
+
+    found = 0
+    for passage in _stream(options, see):
+        found += 1
+        if found > total:
+            break
+        yield passage
+    if found != total:
+        if last is not None:
+            say(str(last))
+        gave = f"{found:,} passages of" if found < total else "more passages than"
+        raise CorpusError(
+            f"{options.corpus} gave {gave} the {total:,} that were counted before: run the same "
+            "command again once it can be read whole and nothing writes to it"
+        )
+
+
+def _stream(options: argparse.Namespace, tell: Callable[[ReadProblem], None]) -> Iterator[Passage]:
+    return stream_corpus(options.corpus, on_problem=tell, **reading(options))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import hashlib
 import itertools
 import json
 import logging
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -32,6 +31,7 @@ WINDOW = 2048
 """Passages that are in memory at a time, and after which progress is kept."""
 
 _FORMAT = 1
+_STATE = "state.json"
 _PAUSES = (1.0, 4.0)
 """Seconds before the second and the third attempt to write."""
 
@@ -128,14 +128,15 @@ def fill(
     checked_count("batch", batch)
     if append and not sink.appends:
         raise ConfigError(f"{sink.name} holds one corpus alone and cannot be appended to")
-    if restart:
-        shutil.rmtree(work, ignore_errors=True)
     stream = iter(passages)
     first = next(stream, None)
     if first is None:
         raise CorpusError("there are no passages to index")
     remedy = "it was written from other passages; --restart writes all of them again"
     with OrderedLog(work / "windows.jsonl", "what this corpus has there", remedy) as log:
+        if restart or not (work / _STATE).exists():
+            log.clear()  # first: windows without a state must not be passed over
+            (work / _STATE).unlink(missing_ok=True)
         probe = embedded([first], embedder, batch=1)
         state = _begun(work, sink, model_name, probe.shape[1], window, append or restart)
         done = _run(
@@ -220,7 +221,7 @@ def _begun(
     work: Path, sink: Sink, model: str, dimensions: int, window: int, others: bool
 ) -> _State:
     """Opens the sink; the state of the filling that is going on, or of a new one, which is kept."""
-    path = work / "state.json"
+    path = work / _STATE
     held = _attempt(sink.count, f"{sink.name} cannot be reached")
     try:
         state: _State | None = _State(**from_json(path.read_text(encoding="utf-8")))

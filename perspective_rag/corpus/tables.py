@@ -23,7 +23,7 @@ def parquet_records(path: Path, report: Report, columns: Columns) -> Iterator[Re
     Raises MissingDependency without pyarrow.
     """
     try:
-        from pyarrow import parquet
+        from pyarrow import ArrowException, parquet
     except ImportError as error:
         raise MissingDependency("parquet", "reading Parquet") from error
     number = 0
@@ -35,7 +35,7 @@ def parquet_records(path: Path, report: Report, columns: Columns) -> Iterator[Re
                     record = as_record(json_ready(row), number, report, columns)
                     if record is not None:
                         yield record
-    except (OSError, ValueError) as error:  # pyarrow's own errors are of these
+    except (OSError, ValueError, ArrowException) as error:
         report(number + 1, f"cannot be read from here on: {error}")
 
 

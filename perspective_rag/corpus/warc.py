@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ PageText = Callable[[bytes, str], tuple[str, str]]
 """Title and text of an HTML page, from its bytes and its address; raises ValueError for a page that
 cannot be read."""
 
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _HTML = ("text/html", "application/xhtml+xml")
 
 
@@ -74,6 +76,9 @@ def _page(record: Any, report: Report, read_page: PageText | None) -> tuple[str,
     data = _body(record, report)
     if data is None:
         return None
+    named = _CHARSET.search(record.http_headers.get_header("Content-Type"))
+    if named is not None and declared_charset(data) is None:
+        data = _in_utf8(data, named[1])
     if read_page is None:
         return page_text(data, report, declared_charset(data))
     try:
@@ -81,6 +86,18 @@ def _page(record: Any, report: Report, read_page: PageText | None) -> tuple[str,
     except ValueError as error:
         report(0, f"left out: {error}")
         return None
+
+
+def _in_utf8(data: bytes, charset: str) -> bytes:
+    """A page whose encoding its server named alone; as it is where it is not of that encoding."""
+    wrong = False
+
+    def see(line: int, message: str) -> None:
+        nonlocal wrong
+        wrong = True
+
+    text = decoded(data, see, charset)
+    return data if wrong else text.encode()
 
 
 def _body(record: Any, report: Report) -> bytes | None:

@@ -144,6 +144,12 @@ class OrderedLog:
         os.fsync(self._stream.fileno())
         self.lines += len(lines)
 
+    def clear(self) -> None:
+        """Forgets every line, passed or not."""
+        self._stream.truncate(0)
+        self._stream.seek(0)
+        self._end, self.lines = 0, 0
+
     def close(self) -> None:
         """Lets another run write."""
         self._stream.close()

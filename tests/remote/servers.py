@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import select
 import threading
 import time
@@ -53,7 +54,11 @@ def softmax(values: Sequence[float]) -> list[float]:
 
 
 def tei(model: Model) -> Callable[[str, Any], Any]:
-    """Text Embeddings Inference over a classifier."""
+    """Text Embeddings Inference 1.9.3 over a classifier.
+
+    Forms are those of its docs/openapi.json, statuses those of its router/src/http/server.rs: a
+    batch that is too large is 422 there, though the former says 413.
+    """
     names = {str(place): label for place, label in enumerate(model.labels)}
 
     def answer(path: str, body: Any) -> Any:
@@ -66,6 +71,7 @@ def tei(model: Model) -> Callable[[str, Any], Any]:
                     "model_id": "/data",
                     "model_sha": None,
                     "model_dtype": "float32",
+                    "served_model_name": "/data",
                     "model_type": {"classifier": classifier},
                     "max_concurrent_requests": 512,
                     "max_input_length": model.longest,
@@ -74,7 +80,7 @@ def tei(model: Model) -> Callable[[str, Any], Any]:
                     "max_client_batch_size": MOST,
                     "auto_truncate": True,
                     "tokenization_workers": 2,
-                    "version": "1.8.0",
+                    "version": "1.9.3",
                     "sha": None,
                     "docker_label": None,
                 },
@@ -83,7 +89,9 @@ def tei(model: Model) -> Callable[[str, Any], Any]:
         pairs = conforms("tei", "predict", body)["inputs"]
         if len(pairs) > MOST:
             said = f"batch size {len(pairs)} > maximum allowed batch size {MOST}"
-            raise Refused(413, {"error": said, "error_type": "Validation"})
+            raise Refused(422, {"error": said, "error_type": "Validation"})
+        if any(math.isnan(score) for pair in pairs for score in model.of_text(*pair)):
+            raise Refused(424, {"error": "score is NaN", "error_type": "Backend"})
         rows = []
         for pair in pairs:
             scores = model.of_text(*pair)

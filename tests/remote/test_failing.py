@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from perspective_rag import JudgeError, RemoteEmbedder, RemoteJudge, RetrievalError
+from perspective_rag import ConfigError, JudgeError, RemoteEmbedder, RemoteJudge, RetrievalError
 from perspective_rag.backends.remote.batching import batches
 from perspective_rag.backends.remote.breaker import CircuitBreaker
 from perspective_rag.backends.remote.client import Client
@@ -121,14 +121,25 @@ def test_a_batch_that_fails_takes_no_other_with_it(tiny, folder):
         assert "Inference failed" in repr(book.degradations[0].error)
 
 
-def test_a_batch_that_is_too_large_is_split(tiny, folder):
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (
+            422,
+            {"error": "batch size 12 > maximum allowed batch size 3", "error_type": "Validation"},
+        ),
+        (413, "Failed to buffer the request body: length limit exceeded"),
+    ],
+    ids=["more than --max-client-batch-size", "more than --payload-limit"],
+)
+def test_a_batch_that_is_too_large_is_split(status, said, tiny, folder):
     with ModelServer(tei(tiny)) as server:
         judge = judge_at(server, folder)
         judge.check()
 
         def small(path, body):
             if len(body["inputs"]) > 3:
-                raise Refused(413, {"error": "batch size", "error_type": "Validation"})
+                raise Refused(status, said)
             return tei(tiny)(path, body)
 
         server.answer = small
@@ -265,6 +276,9 @@ def test_half_open_lets_one_through():
     breaker.failed(error)
     with pytest.raises(ServerError, match="another 5 s"):
         breaker.admit()
+    now[0] = 4.7
+    with pytest.raises(ServerError, match="another 1 s"):
+        breaker.admit()
     now[0] = 5.0
     breaker.admit()
     with pytest.raises(ServerError, match="being tried just now"):
@@ -346,6 +360,27 @@ def test_the_95th_percentile_is_that_of_the_last_replies():
     assert known.delay("p95") == pytest.approx(np.percentile(range(201, 301), 95))
 
 
+def test_a_request_that_was_hedged_took_as_long_as_since_it_was_first_sent(tiny):
+    ticks = iter(range(100))
+    with ModelServer(tei(tiny), first("/info", HELD)) as server:
+        settings = ConnectionSettings(hedge_after=0.05, timeout=600)
+        client = Client(server.url, settings=settings, clock=lambda: next(ticks))
+        assert client.run(lambda: client.exchange("GET", "info"))["version"]
+        # Sent at 0, again at 1, answered at 2: the time of the second copy alone would make each
+        # next percentile shorter than the last, until most requests are sent twice.
+        assert list(client._running.latencies._seconds) == [2]
+
+
+def test_quick_refusals_are_no_measure_of_how_long_replies_take(tiny):
+    async def sleep(seconds):
+        pass
+
+    with ModelServer(tei(tiny), first("/info", *[Refused(429, OVERLOADED)] * 2)) as server:
+        client = Client(server.url, sleep=sleep)
+        assert client.run(lambda: client.exchange("GET", "info"))["version"]
+        assert len(client._running.latencies._seconds) == 1
+
+
 def test_batches_hold_what_fits():
     sizes = [5, 100, 6, 7, 300, 8]
     assert list(batches(sizes, 3, 30)) == [[0, 2, 3], [5], [1], [4]]
@@ -382,6 +417,39 @@ def test_no_secret_is_in_what_is_said(key, tiny, folder):
     assert KEY not in repr(caught.value.__cause__)
 
 
+@pytest.mark.parametrize("key", ["schlüssel-4711", "two\nlines-4711", "zero\0-4711"])
+def test_a_key_that_no_request_can_carry_is_refused_at_once(key):
+    with pytest.raises(ConfigError, match="characters that no HTTP header can") as caught:
+        RemoteEmbedder("http://127.0.0.1:9", api_key=key)
+    assert "4711" not in str(caught.value)
+
+
+def test_the_line_end_of_a_key_from_a_file_is_none_of_it(tiny):
+    with ModelServer(tei(tiny)) as server:
+        client = Client(server.url, api_key=f"{KEY}\n")
+        client.run(lambda: client.exchange("GET", "info"))
+        assert server.keys == [f"Bearer {KEY}"]
+
+
+def test_a_password_is_hidden_as_the_server_knows_it_too(tiny):
+    refused = Refused(401, "wrong password p@ss-w/rd-4711 or as it stood, p%40ss-w%2Frd-4711")
+    with ModelServer(tei(tiny), first("/info", refused)) as server:
+        client = Client(server.url.replace("://", "://someone:p%40ss-w%2Frd-4711@"))
+        with pytest.raises(ServerError, match="401") as caught:
+            client.run(lambda: client.exchange("GET", "info"))
+        assert "4711" not in str(caught.value)
+
+
+def test_what_is_behind_one_host_has_names_of_its_own():
+    address = "http://user:hunter2secret@host:8080"
+    one, two = (RemoteEmbedder(f"{address}/{path}?key=hunter3secret") for path in "ab")
+    assert (one.name, two.name) == ("embeddings@host:8080/a", "embeddings@host:8080/b")
+    asked = RemoteEmbedder(f"{address}/a", passage_prefix="passage: ", query_prefix="query: ")
+    assert asked.name not in (one.name, two.name)
+    other = RemoteEmbedder(f"{address}/a", passage_prefix="p: ")
+    assert other.name != asked.name
+
+
 def embeds(path, body):
     if path == "/embed":
         conforms("tei", "embed", body)
@@ -416,7 +484,8 @@ def test_embeddings_come_in_the_order_of_the_texts(engine):
             queries, HashEmbedder().embed_passages([f"query: {TEXTS[0]}"]), atol=1e-6
         )
         embedder.close()
-        assert embedder.embed_passages([]).shape == (0, 0)
+        assert embedder.embed_passages([" ", ""]).tolist() == np.zeros((2, rows.shape[1])).tolist()
+    assert RemoteEmbedder(**at, engine=engine).embed_passages([]).shape == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -453,3 +522,12 @@ def test_closed_connections_are_opened_again(tiny, folder):
         assert right(table(judge))
         judge.close()
         assert right(table(judge))
+
+
+def test_what_the_address_is_given_after_a_question_mark_stays_at_its_end(tiny):
+    with ModelServer(lambda path, body: {}) as server:
+        client = Client(f"{server.url}/base/?version=2#top")
+        client.run(lambda: client.exchange("GET", "info"))
+        client.run(lambda: client.exchange("GET", ""))
+        assert server.paths == ["/base/info?version=2", "/base?version=2"]
+        assert client.shown == f"{server.url}/base"

@@ -190,6 +190,29 @@ def test_vllm_with_a_folder_that_was_not_exported_says_what_to_do(tiny, folder):
             judge_at(server, "vllm", model=folder, served="other").check()
 
 
+def test_of_several_models_on_vllm_one_must_be_named(tiny, folder):
+    def two(path, body):
+        found = vllm(tiny)(path, body)
+        if path == "/v1/models":
+            found["data"].append({**found["data"][0], "id": "other"})
+        return found
+
+    with ModelServer(two) as server:
+        with pytest.raises(ConfigError, match="'other'; name one of them: served="):
+            judge_at(server, "vllm", model=folder).check()
+        judge_at(server, "vllm", model=folder, served="other").check()
+
+
+def test_vllm_is_probed_anew_by_each_check(tiny, folder):
+    with ModelServer(vllm(tiny, knows_activation=False)) as server:
+        judge = judge_at(server, "vllm", model=folder)
+        judge.check()
+        assert judge._wire._logits is False
+        server.answer = vllm(tiny)
+        judge.check()
+        assert judge._wire._logits is True
+
+
 def test_a_triton_model_with_other_inputs_is_an_error(tiny, folder):
     card = kserve(tiny)("/v2/models/judge", None)
     other = {**card, "inputs": [{"name": "x", "datatype": "FP32", "shape": [1]}]}
@@ -259,3 +282,49 @@ def test_servers_by_a_word(folder, monkeypatch):
     with pytest.raises(ConfigError, match="needs model="):
         remote_embedder("openai:http://host/v1")
     assert judge.revision != remote_judge(f"tei:{folder}@http://other:1").revision
+
+
+@pytest.mark.parametrize(
+    ("path", "reply", "said"),
+    [
+        (
+            "/v2/models/nope",
+            Refused(404, {"error": "Model nope not found"}),
+            "Model nope not found",
+        ),
+        ("/v2/models/nope", Refused(400, {"error": "unknown model: 'nope'"}), "unknown model"),
+        ("", Refused(404, {"detail": "Not Found"}), "Not Found"),
+        ("/v2", {"name": "mlserver", "version": "1.7.1", "extensions": []}, "names no inputs"),
+        ("/v2/models/bare", {"name": "bare", "platform": ""}, "names no inputs"),
+    ],
+)
+def test_kserve_at_an_address_of_no_such_model_says_what_to_give(path, reply, said, folder):
+    def answer(asked, body):
+        assert asked == (path or "/")
+        if isinstance(reply, Refused):
+            raise reply
+        return reply
+
+    with ModelServer(answer) as server:
+        judge = RemoteJudge(f"{server.url}{path}", engine="kserve", model=folder, max_retries=0)
+        with pytest.raises(ConfigError, match="ends in /v2/models/NAME") as caught:
+            judge.check()
+        assert said in str(caught.value)
+
+
+def test_tei_counts_each_pair_as_a_request(tiny, folder):
+    """A batch of more pairs than --max-concurrent-requests is overloaded, however often."""
+
+    def narrow(path, body):
+        found = tei(tiny)(path, body)
+        if path == "/info":
+            return {**found, "max_concurrent_requests": 5}
+        if len(body["inputs"]) > 5:
+            raise Refused(429, {"error": "Model is overloaded", "error_type": "Overloaded"})
+        return found
+
+    with ModelServer(narrow) as server:
+        judge = judge_at(server, "tei", model=folder, max_concurrency=1, max_retries=0)
+        support = run(judge.judge(SIDES[:1], PASSAGES), Recorder(strict=True))
+        assert np.isfinite(support).all()
+        assert max(len(body["inputs"]) for body in server.asked("/predict")) == 5

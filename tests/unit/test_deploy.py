@@ -204,6 +204,8 @@ def test_the_collection_is_made_filled_twice_and_searched(monkeypatch):
     module = collection()
     from qdrant_client import QdrantClient
 
+    from perspective_rag.backends.sinks.qdrant import QdrantSink
+
     monkeypatch.setenv("SHARDS", "2")
     client, embedder = QdrantClient(":memory:"), ByWord()
     passages = [
@@ -217,6 +219,10 @@ def test_the_collection_is_made_filled_twice_and_searched(monkeypatch):
     assert client.count("passages").count == 3
     found = store.similarity_search_by_vector(embedder.embed_queries(["close zoo"])[0].tolist(), 2)
     assert [each.page_content for each in found] == [passages[0].text, passages[1].text]
+    assert {each.metadata["passage_id"] for each in found} == {"a", "b"}
+    sink = QdrantSink(":memory:", "passages", client=client)
+    sink.write(passages, embedder.embed_passages([p.titled for p in passages]), 0)
+    assert client.count("passages").count == 3, "the command index writes the same points"
     from langchain_perspective_rag import as_store
 
     made, encoder = as_store(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from perspective_rag.backends.remote.failures import ServerError
@@ -32,7 +33,7 @@ class CircuitBreaker:
         if left <= 0 and not self._probing:
             self._probing = True
             return
-        when = f"not asked for another {left:.0f} s" if left > 0 else "being tried just now"
+        when = f"not asked for another {math.ceil(left)} s" if left > 0 else "being tried just now"
         raise ServerError(
             f"{self._server} is {when}: {self._failed} attempts in a row failed, the last with: "
             f"{self._last}",

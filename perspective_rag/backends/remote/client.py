@@ -68,12 +68,15 @@ class Client:
                 f"got {redacted(str(address))!r}"
             )
         del httpx
+        api_key = _sendable(api_key)
         user, _, self.server = parts.netloc.rpartition("@")
         basic = b64encode(unquote(user).encode()).decode()
-        self._known = [each for each in (api_key, parts.password, parts.username, basic) if each]
+        known = (api_key, parts.password, parts.username, unquote(parts.password or ""), basic)
+        self._known = [each for each in known if each]
         if api_key:  # httpx would send the user instead
             parts = parts._replace(netloc=self.server)
-        self.address = parts.geturl().rstrip("/")
+        self._parts = parts._replace(path=parts.path.rstrip("/"), fragment="")
+        self.address = self._parts.geturl()
         self.shown = public_address(self.address) or ""
         self.settings = settings or ConnectionSettings()
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -81,6 +84,7 @@ class Client:
         self._starting = threading.Lock()
         self._process = os.getpid()
         self._running: _Running | None = None
+        self._ends: weakref.finalize[..., Client] | None = None
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What the coroutine ``work()`` gives; it runs on the client's loop, this thread waits."""
@@ -110,9 +114,10 @@ class Client:
 
         async def attempt() -> Any:
             here.breaker.admit()
+            began: list[float] = []
             try:
                 found = await hedged(
-                    partial(self._sent, here, method, path, content),
+                    partial(self._sent, here, began, method, path, content),
                     here.latencies.delay(self.settings.hedge_after),
                     lambda: not here.permits.locked(),
                 )
@@ -134,6 +139,8 @@ class Client:
         """Closes the connections and ends the thread; a later request opens new ones."""
         with self._starting:
             running, self._running = self._running, None
+            if self._ends is not None:
+                self._ends.detach()
         if running is not None and self._process == os.getpid():
             running.end()
             running.thread.join(_PATIENCE)
@@ -142,18 +149,22 @@ class Client:
         """An error that names the server, without secrets."""
         return ServerError(f"{self.shown}: {redacted(said, self._known)}", **how)
 
-    async def _sent(self, here: _Running, method: str, path: str, content: bytes | None) -> Any:
+    async def _sent(
+        self, here: _Running, began: list[float], method: str, path: str, content: bytes | None
+    ) -> Any:
+        """One copy of a request; ``began`` takes the time when it is sent."""
         import httpx
 
         headers = {**self._headers, **({"Content-Type": "application/json"} if content else {})}
         with waiting():
             await here.permits.acquire()
         try:
-            since = self._clock()
+            began.append(self._clock())
             reply = await here.http.request(
-                method, f"{self.address}/{path}".rstrip("/"), content=content, headers=headers
+                method, self._url(path), content=content, headers=headers
             )
-            here.latencies.add(self._clock() - since)
+            if reply.is_success:  # since the first copy, which would have taken longer still
+                here.latencies.add(self._clock() - began[0])
         except httpx.HTTPError as error:
             clean = scrubbed(error, self._known)
             said = f"{type(error).__name__}: {clean}" if str(clean) else type(error).__name__
@@ -161,6 +172,10 @@ class Client:
         finally:
             here.permits.release()
         return self._read(reply)
+
+    def _url(self, path: str) -> str:
+        below = f"{self._parts.path}/{path}" if path else self._parts.path
+        return self._parts._replace(path=below).geturl()
 
     def _read(self, reply: httpx.Response) -> Any:
         if reply.is_success:
@@ -184,8 +199,20 @@ class Client:
         with self._starting:
             if self._running is None:
                 self._running = _Running(self)
-                weakref.finalize(self, self._running.end).atexit = False
+                self._ends = weakref.finalize(self, self._running.end)
+                self._ends.atexit = False
             return self._running
+
+
+def _sendable(api_key: str | None) -> str | None:
+    """The key without white space around it; raises ConfigError where no header can hold it."""
+    key = (api_key or "").strip()
+    if not (key.isascii() and (key.isprintable() or not key)):
+        raise ConfigError(
+            "the key of the server holds characters that no HTTP header can: expected one line of "
+            "ASCII; look at the variable or file that it comes from"
+        )
+    return key or None
 
 
 class _Running(LoopThread):

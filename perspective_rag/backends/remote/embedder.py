@@ -38,6 +38,9 @@ class RemoteEmbedder:
     ``max_retries``, ``max_concurrency``, ``batch_size``, ``batch_tokens`` (four characters count as
     a token), ``hedge_after``, ``breaker_failures`` and ``breaker_seconds``.
 
+    ``name``, by which vectors are kept, holds address, ``model`` and ``passage_prefix``. It does
+    not change when a TEI server is started with another model.
+
     Raises MissingDependency without the extra ``remote``, ConfigError for values out of range, and
     RetrievalError, with the cause, when the server fails or gives other rows than it was asked for.
     """
@@ -56,7 +59,11 @@ class RemoteEmbedder:
         self._wire = _wire(engine, model)
         self._client = Client(address, api_key=api_key, settings=ConnectionSettings.of(connection))
         self.model = model
-        self.name = f"{model or 'embeddings'}@{self._client.server}"
+        place = self._client.shown.partition("://")[2].removesuffix("/v1")
+        self.name = f"{model or 'embeddings'}@{place}"
+        if passage_prefix:  # other vectors of the same texts
+            self.name += f"[{passage_prefix}]"
+        self._dimensions = 0
         self._query_prefix, self._passage_prefix = query_prefix, passage_prefix
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
@@ -74,8 +81,9 @@ class RemoteEmbedder:
     def _embedded(self, texts: Sequence[str], prefix: str) -> Matrix:
         asked = [place for place, text in enumerate(texts) if text.strip()]
         if not asked:
-            return np.zeros((len(texts), 0), dtype=np.float32)
+            return np.zeros((len(texts), self._dimensions), dtype=np.float32)
         rows = self._rows([prefix + texts[place] for place in asked])
+        self._dimensions = rows.shape[1]
         result: Matrix = np.zeros((len(texts), rows.shape[1]), dtype=np.float32)
         result[asked] = normalised(rows)
         return result

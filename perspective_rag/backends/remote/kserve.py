@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.backends.remote.client import Client
+from perspective_rag.backends.remote.failures import ServerError
 from perspective_rag.backends.remote.labels import check_labels
 from perspective_rag.backends.remote.pairs import PairItem, PairReader
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.encoding import padded
 from perspective_rag.types import Vector
+
+_EXPECTED = (
+    "Expected an address that ends in /v2/models/NAME, of a model that the server has loaded and "
+    "names the inputs and outputs of"
+)
 
 
 class KServeInfer:
@@ -36,9 +42,17 @@ class KServeInfer:
     async def check(self, client: Client) -> int | None:
         """None: the protocol names no limit.
 
-        Raises ConfigError where the model takes other inputs, or gives another number of classes.
+        Raises ConfigError where there is no such model, and where it takes other inputs or gives
+        another number of classes.
         """
-        model = await client.exchange("GET", "")
+        try:
+            model = await client.exchange("GET", "")
+        except ServerError as error:
+            if error.status not in (400, 404, 405):
+                raise
+            raise ConfigError(f"{error}. {_EXPECTED}") from error
+        if isinstance(model, dict) and not model.get("inputs"):
+            raise ConfigError(f"{client.shown} names no inputs of a model. {_EXPECTED}")
         try:
             inputs = {each["name"]: each["datatype"] for each in model["inputs"]}
             outputs = {each["name"]: list(each["shape"]) for each in model["outputs"]}

@@ -1,6 +1,7 @@
 """Text Embeddings Inference: ``/predict``, ``/embed`` and ``/info``.
 
-Source: the server's ``docs/openapi.json``, https://github.com/huggingface/text-embeddings-inference
+Sources: ``docs/openapi.json``, and for statuses and limits ``router/src/http/server.rs``, both of
+version 1.9.3, https://github.com/huggingface/text-embeddings-inference
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class TEIPredict:
             model = kinds.get("classifier") or kinds.get("reranker")
             names = model["id2label"] if model is not None else None
             labels = None if names is None else [names[key] for key in sorted(names, key=int)]
-            longest, most = int(info["max_input_length"]), int(info["max_client_batch_size"])
+            longest = int(info["max_input_length"])
+            # Each pair of a batch counts as a request under way.
+            most = min(int(info["max_client_batch_size"]), int(info["max_concurrent_requests"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise client.failure(f"/info gave another reply than expected: {error!r}") from None
         if labels is None:

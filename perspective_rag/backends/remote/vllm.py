@@ -53,7 +53,8 @@ class VLLMClassify:
             self._served = next(iter(lengths))
         if self._served not in lengths:
             named = ", ".join(map(repr, lengths)) or "none"
-            raise ConfigError(f"{client.shown} serves {named}; expected {self._served or 'one'!r}")
+            wanted = f"expected {self._served!r}" if self._served else "name one of them: served="
+            raise ConfigError(f"{client.shown} serves {named}; {wanted}")
         longest = lengths[self._served]
         if isinstance(longest, int) and longest < self._reader.max_tokens:
             raise ConfigError(
@@ -67,7 +68,7 @@ class VLLMClassify:
         items = self._reader.items(["It rains."], ["The weather is wet."])
         try:
             plain, activated = [
-                self.rows(await client.exchange("POST", self.path, body), items)[0]
+                self._numbers(await client.exchange("POST", self.path, body), items)[0]
                 for body in (
                     self.body(items),
                     {**self.body(items), "use_activation": True, "activation": True},
@@ -107,10 +108,18 @@ class VLLMClassify:
 
         Raises ConfigError where the label of the largest is not the one of the model's folder.
         """
+        found = self._numbers(reply, items)
+        if self._logits:
+            return found
+        with np.errstate(divide="ignore"):
+            return [np.log(np.maximum(row, np.finfo(np.float32).tiny)) for row in found]
+
+    def _numbers(self, reply: Any, items: Sequence[PairItem]) -> list[Vector]:
+        """What the server gives: logits, or probabilities of one that gives nothing else."""
         data = sorted(reply["data"], key=lambda each: each["index"])
         if [each["index"] for each in data] != list(range(len(items))):
             raise ValueError(f"{len(data)} rows for {len(items)} pairs")
-        found = []
+        found: list[Vector] = []
         labels = self._reader.labels
         for each in data:
             numbers = [np.nan if value is None else value for value in each["probs"]]
@@ -122,9 +131,6 @@ class VLLMClassify:
                 best = int(row.argmax())
                 wrong = [*labels[:best], each["label"], *labels[best + 1 :]]
                 check_labels("the server", wrong, labels)
-            if not self._logits:
-                with np.errstate(divide="ignore"):
-                    row = np.log(np.maximum(row, np.finfo(np.float32).tiny))
             found.append(row)
         return found
 

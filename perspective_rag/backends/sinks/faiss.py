@@ -33,7 +33,7 @@ from perspective_rag.backends.faiss_kinds import (
     write_faiss,
 )
 from perspective_rag.backends.passage_file import PassageFile
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.types import Matrix, Passage
 
 PART = 4_000_000
@@ -86,9 +86,17 @@ class FaissSink:
     def write(self, passages: Sequence[Passage], rows: Matrix, start: int) -> None:
         """Keeps them from row ``start`` on; what was there or behind, and an index, is gone."""
         self._forget_index()
-        self._passages().put(start, passages)
-        with (self.folder / ROWS).open("ab") as stream:
-            stream.truncate(start * self._dimensions * 2)
+        path, expected = self.folder / ROWS, start * self._dimensions * 2
+        if start == 0:
+            path.unlink(missing_ok=True)  # a search that has it mapped keeps the old one
+        with path.open("ab") as stream:
+            if stream.tell() < expected:  # to be made longer it would be filled with zeros
+                raise CorpusError(
+                    f"{path} has {stream.tell():,} bytes, expected {expected:,}: --restart writes "
+                    "all of it again"
+                )
+            self._passages().put(start, passages)
+            stream.truncate(expected)
             stream.write(rows.astype("<f2").tobytes())
             stream.flush()
             os.fsync(stream.fileno())

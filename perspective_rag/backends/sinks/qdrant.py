@@ -18,6 +18,8 @@ from perspective_rag.redaction import redacted
 from perspective_rag.types import Matrix, Passage
 
 _AT_ONCE = 256
+_PATIENCE = 120
+"""Seconds that a request may take."""
 
 
 class QdrantSink:
@@ -42,7 +44,7 @@ class QdrantSink:
             self._client: Any = client
         elif "://" in location:
             key = os.environ.get("QDRANT_API_KEY") or None
-            self._client = qdrant_client.QdrantClient(url=location, api_key=key)
+            self._client = qdrant_client.QdrantClient(url=location, api_key=key, timeout=_PATIENCE)
         elif location == ":memory:":
             self._client = qdrant_client.QdrantClient(location)
         else:
@@ -72,6 +74,11 @@ class QdrantSink:
         found = self._client.get_collection(collection).config.params.vectors
         if not isinstance(found, models.VectorParams):
             raise ConfigError(f"{self.name} has named vectors or none: name another collection")
+        if found.distance not in (models.Distance.COSINE, models.Distance.DOT):
+            raise ConfigError(
+                f"{self.name} compares by {found.distance.value}, expected Cosine: name another "
+                "collection"
+            )
         check_dimensions(self.name, found.size, dimensions)
 
     def write(self, passages: Sequence[Passage], rows: Matrix, start: int) -> None:

@@ -13,8 +13,8 @@ from perspective_rag.backends.sinks.milvus import MilvusSink
 from perspective_rag.backends.sinks.postgres import PostgresSink
 from perspective_rag.backends.sinks.qdrant import QdrantSink
 from perspective_rag.backends.sinks.search_engines import ElasticsearchSink, OpenSearchSink
-from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.redaction import redacted
+from perspective_rag.errors import ConfigError, PerspectiveRAGError, unknown_name
+from perspective_rag.redaction import redacted, scrubbed
 
 FORMS: Mapping[str, str] = MappingProxyType(
     {
@@ -44,8 +44,8 @@ _SINKS: Mapping[str, Callable[[str, str], Any]] = MappingProxyType(
 def make_sink(target: str, *, model_name: str, kind: Kind | None = None) -> Any:
     """The sink for a target such as ``faiss:FOLDER`` or ``qdrant:URL#COLLECTION``.
 
-    ``kind`` is for FAISS alone. Raises ConfigError for a target that is not written so, and
-    MissingDependency without the client of its store.
+    ``kind`` is for FAISS alone. Raises ConfigError for a target that is not written so or that the
+    client of its store refuses, and MissingDependency without this client.
     """
     scheme, found, rest = target.partition(":")
     scheme = {"postgres": "postgresql"}.get(scheme, scheme)
@@ -58,6 +58,18 @@ def make_sink(target: str, *, model_name: str, kind: Kind | None = None) -> Any:
     if kind is not None:
         raise ConfigError("a kind of index can be chosen for faiss:FOLDER alone")
     place, _, name = rest.rpartition("#")
+    if scheme == "postgresql" and not place.startswith("//"):
+        # What has no "//" is no address to psycopg, which repeats it whole, and to redaction.
+        raise ConfigError(f"--to must be {FORMS[scheme]}")
     if not place or not name:
         raise ConfigError(f"--to must be {FORMS[scheme]}; got {redacted(target)!r}")
-    return _SINKS[scheme](f"{scheme}:{place}" if scheme == "postgresql" else place, name)
+    try:
+        return _SINKS[scheme](f"{scheme}:{place}" if scheme == "postgresql" else place, name)
+    except PerspectiveRAGError:
+        raise
+    except Exception as raised:  # of each client's own kind
+        error = scrubbed(raised)
+        raise ConfigError(
+            f"{redacted(target)} cannot be used: {redacted(str(error))[:300]}; expected "
+            f"{FORMS[scheme]}, of a store that runs"
+        ) from error

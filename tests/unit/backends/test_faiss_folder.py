@@ -148,3 +148,31 @@ def test_without_faiss(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingDependency, match=r"perspective-rag\[local\]"):
         FaissSink(tmp_path, model_name="hash")
+
+
+def test_a_folder_that_was_filled_anew_since_it_was_opened_gives_no_other_passages(tmp_path):
+    store = filled(tmp_path / "i")
+    query = HashEmbedder(16).embed_queries(["zoo 3 saves 3 of 3"])[0]
+    assert store.search("", query, k=1)[0].passage.id == "p3"
+    others = [Passage(f"q{i}", f"about cars {i}") for i in range(300)]
+    again = filled(tmp_path / "i", others, restart=True)
+    assert np.asarray(store._rows[:1]).shape == (1, 16), "the old rows are still there to be read"
+    with pytest.raises(CorpusError, match="was built anew since it was opened: open it again"):
+        store.search("", query, k=1)
+    with pytest.raises(CorpusError, match="open it again"):
+        store.search("", query, k=1, filter=lambda passage: True)
+    with pytest.raises(CorpusError, match="open it again"):
+        store.embeddings_of([others[0]])
+    assert again.search("", query, k=1)[0].passage.id.startswith("q")
+
+
+def test_rows_that_were_lost_are_no_zeros(tmp_path):
+    sink = FaissSink(tmp_path / "i", model_name="hash")
+    sink.open(16)
+    rows = HashEmbedder(16).embed_passages([p.titled for p in PASSAGES])
+    sink.write(PASSAGES[:100], rows[:100], 0)
+    (tmp_path / "i" / "rows.f16").unlink()
+    with pytest.raises(CorpusError, match=r"rows\.f16 has 0 bytes, expected 3,200: .*--restart"):
+        sink.write(PASSAGES[100:], rows[100:], 100)
+    assert sink.count() == 100
+    sink.close()

@@ -128,3 +128,22 @@ def test_what_is_no_list_of_ids_is_refused(tmp_path, text):
     np.save(tmp_path / "ids.npy", np.zeros((2, 2)))
     with pytest.raises(CorpusError, match="one dimension"):
         read_ids(tmp_path / "ids.npy")
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["cells", "rotated cells"])
+def test_an_index_of_cells_is_searched_in_more_than_one_of_them(tmp_path, wrapped):
+    index = made("cells")
+    index.nprobe = 1  # what FAISS writes where its builder set nothing
+    inner = index
+    if wrapped:
+        turn = faiss.RandomRotationMatrix(8, 8)
+        turn.init(3)
+        index = faiss.IndexPreTransform(turn, faiss.IndexIVFFlat(faiss.IndexFlatIP(8), 8, 8, 0))
+        index.train(ROWS)
+        index.add(ROWS)
+        inner = faiss.extract_index_ivf(index)
+    assert inner.nprobe == 1
+    faiss.write_index(index, str(tmp_path / "index.faiss"))
+    store = PublishedFaissStore(tmp_path / "index.faiss", ORDER, PASSAGES)
+    best = np.argsort(-(ROWS @ QUERY))[:20]
+    assert [hit.passage.id for hit in store.search("", QUERY, k=20)] == [ORDER[i] for i in best]

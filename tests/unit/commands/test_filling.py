@@ -6,7 +6,10 @@ import json
 
 import pytest
 
+from perspective_rag.backends.faiss_folder import FaissFolder
 from perspective_rag.cli import main
+from perspective_rag.commands import filling
+from perspective_rag.corpus.readers import ReadProblem, read_corpus
 from perspective_rag.testing import HashEmbedder
 
 HERE = "tests.unit.commands.test_filling"
@@ -74,3 +77,39 @@ def test_ask_needs_the_encoder_of_the_index(run, capsys):
     assert json.loads(out)["result"]["candidates"][0]["id"].startswith("p")
     assert main(["ask", "Should zoos be closed?", "--index", "idx"]) == 2
     assert "was built with the encoder 'HashEmbedder'" in capsys.readouterr().err
+
+
+def test_format_and_columns_are_those_that_were_asked_for(run, tmp_path):
+    rows = [{"id": i, "key": f"k{i}", "text": "old", "speech": f"zoo {i}"} for i in range(3)]
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "speeches.dump").write_text(text)
+    asked = ["--format", "jsonl", "--columns", "text=speech,id=key"]
+    status, out, err = run("index", "speeches.dump", "--to", "faiss:idx", *asked)
+    assert (status, out) == (0, "3 passages written; faiss:idx holds 3\n"), err
+    store = FaissFolder(tmp_path / "idx")
+    found = store.search("", HashEmbedder(16).embed_queries(["zoo 1"])[0], k=3)
+    assert {(hit.passage.id, hit.passage.text) for hit in found} == {
+        (f"k{i}", f"zoo {i}") for i in range(3)
+    }
+
+
+def test_what_breaks_off_when_it_is_read_again_is_no_success(run, tmp_path, monkeypatch):
+    readings = []
+
+    def stream(path, *, on_problem, **how):
+        """All of it when it is counted, and less when it is written."""
+        readings.append(path)
+        for number, passage in enumerate(read_corpus(path, on_problem=on_problem, **how)):
+            if len(readings) == 2 and number == 20:
+                on_problem(ReadProblem(path, 21, "cannot be read from here on: connection lost"))
+                return
+            yield passage
+
+    monkeypatch.setattr(filling, "stream_corpus", stream)
+    status, out, err = run("index", "corpus.jsonl", "--to", "faiss:idx")
+    assert (status, out) == (2, ""), err
+    assert "connection lost" in err
+    assert "20 passages of the 30 that were counted" in err
+    monkeypatch.setattr(filling, "stream_corpus", read_corpus)
+    status, out, err = run("index", "corpus.jsonl", "--to", "faiss:idx")
+    assert (status, out) == (0, "30 passages written; faiss:idx holds 30\n"), err

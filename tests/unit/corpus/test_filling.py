@@ -225,3 +225,25 @@ def test_two_at_once(tmp_path):
             super().write(passages, rows, start)
 
     assert run(PASSAGES, Busy(), tmp_path).held == 25
+
+
+def test_restart_keeps_out_of_a_run_that_goes_on(tmp_path):
+    refused = []
+
+    def second(start):
+        if start == 10:
+            with pytest.raises(ConfigError, match="another run is writing") as caught:
+                run(PASSAGES, ListSink(), tmp_path, restart=True)
+            refused.append(caught)
+
+    sink = ListSink(before_write=second)
+    assert run(PASSAGES, sink, tmp_path).held == 25
+    assert len(refused) == 1
+    again = run(PASSAGES, sink, tmp_path)
+    assert (again.embedded, again.held) == (0, 25), "what the first run kept is still known"
+
+
+def test_what_is_known_of_windows_counts_for_nothing_without_its_state(tmp_path):
+    run(PASSAGES, ListSink(), tmp_path)
+    (tmp_path / "state.json").unlink()
+    assert run(PASSAGES, ListSink(), tmp_path).embedded == 25

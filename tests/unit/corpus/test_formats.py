@@ -186,6 +186,18 @@ def test_parquet_that_is_cut_off_is_said(parquet_file):
         Corpus.load(parquet_file)
 
 
+def test_parquet_of_a_kind_that_cannot_be_read_is_said(parquet_file, monkeypatch):
+    import pyarrow
+    from pyarrow import parquet
+
+    def fails(self, **options):
+        raise pyarrow.ArrowNotImplementedError("Support for codec 'lzo' not built")
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", fails)
+    with pytest.raises(CorpusError, match="codec 'lzo'"):
+        Corpus.load(parquet_file)
+
+
 def test_a_dataset_of_local_files(parquet_file):
     pytest.importorskip("datasets")
     for source in (f"hf:{parquet_file.parent}", f"hf:{parquet_file.parent}:train"):
@@ -241,6 +253,38 @@ def test_web_archives(archive):
         ),
     ]
     assert [(each.line, each.message) for each in corpus.problems] == [(6, "no text")]
+
+
+@pytest.mark.parametrize(
+    ("header", "meta", "expected"),
+    [
+        ("text/html; charset=ISO-8859-1", "", "Les zoos protègent."),
+        ('text/html;charset="windows-1252"', "", "Les zoos protègent."),
+        ("text/html", '<meta charset="iso-8859-1">', "Les zoos protègent."),
+        ("text/html; charset=no-such-one", "", "Les zoos prot\ufffdgent."),
+    ],
+)
+def test_a_page_is_in_the_encoding_that_its_server_named(tmp_path, header, meta, expected):
+    pytest.importorskip("warcio")
+    from warcio.statusandheaders import StatusAndHeaders
+    from warcio.warcwriter import WARCWriter
+
+    page = f"<html><head>{meta}</head><body><p>Les zoos protègent.</p></body></html>".encode(
+        "cp1252"
+    )
+    with (tmp_path / "a.warc").open("wb") as stream:
+        writer = WARCWriter(stream, gzip=False)
+        headers = StatusAndHeaders("200 OK", [("Content-Type", header)], "HTTP/1.1")
+        record = writer.create_warc_record(
+            "https://example.org/", "response", payload=io.BytesIO(page), http_headers=headers
+        )
+        writer.write_record(record)
+    corpus = Corpus.load(tmp_path / "a.warc")
+    assert texts(corpus) == [expected]
+    assert len(corpus.problems) == ("\ufffd" in expected)
+    seen = []
+    Corpus.load(tmp_path / "a.warc", read_page=lambda data, url: seen.append(data) or ("", "x"))
+    assert seen == [page if meta or "\ufffd" in expected else page.decode("cp1252").encode()]
 
 
 def test_a_page_can_be_read_by_something_else(archive):

@@ -47,6 +47,43 @@ def test_targets_that_are_not_written_so(target, said):
     assert "hunter22" not in str(caught.value)
 
 
+@pytest.mark.parametrize("target", ["postgresql:user:hunter22@host/db#t", "postgres:host/db#t"])
+def test_an_address_of_postgresql_without_slashes_is_refused_before_it_is_repeated(target):
+    with pytest.raises(
+        ConfigError, match="must be postgresql://USER@HOST/DATABASE#TABLE"
+    ) as caught:
+        make_sink(target, model_name="m")
+    assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "target", ["qdrant:http://user:hunter22@localhost:port#c", "elasticsearch:http://#c"]
+)
+def test_an_address_that_is_none_is_refused_without_its_password(target):
+    pytest.importorskip("qdrant_client")
+    pytest.importorskip("elasticsearch")
+    with pytest.raises(ConfigError, match="cannot be used") as caught:
+        make_sink(target, model_name="m")
+    assert "hunter22" not in str(caught.value)
+
+
+def test_qdrant_may_take_long_and_must_compare_by_cosine():
+    qdrant = pytest.importorskip("qdrant_client")
+    from perspective_rag.backends.sinks.qdrant import QdrantSink
+
+    there = QdrantSink("http://127.0.0.1:9", "c")
+    assert there._client.init_options["timeout"] >= 60, "five seconds, if nothing is said"
+    there.close()
+    client, models = qdrant.QdrantClient(":memory:"), qdrant.models
+    for name, distance in (("far", models.Distance.MANHATTAN), ("near", models.Distance.DOT)):
+        client.create_collection(
+            name, vectors_config=models.VectorParams(size=4, distance=distance)
+        )
+    with pytest.raises(ConfigError, match="compares by Manhattan, expected Cosine"):
+        QdrantSink(":memory:", "far", client=client).open(4)
+    QdrantSink(":memory:", "near", client=client).open(4)
+
+
 def test_a_kind_is_for_faiss():
     with pytest.raises(ConfigError, match="faiss:FOLDER alone"):
         make_sink("qdrant::memory:#c", model_name="m", kind="flat")
