@@ -85,7 +85,16 @@ def command(data, name, *more):
 
 
 def environment(**more):
-    return os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"} | more
+    return (
+        os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join(
+                [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
+            "HF_HUB_OFFLINE": "1",
+        }
+        | more
+    )
 
 
 def run(data, name, *more, **variables):
