@@ -94,7 +94,7 @@ class VLLMEngine(InProcessLLM):
             from vllm.lora.request import LoRARequest
 
             shared["lora_request"] = LoRARequest("adapter", 1, self.adapter)
-        sampling = [_sampling(vllm, prompt) for prompt in prompts]
+        sampling = [self._sampling(vllm, prompt) for prompt in prompts]
         chats = Chats(engine.get_tokenizer(), own_system=self._own_system)
         asked = [chats.messages(prompt) for prompt in prompts]
         if chats.has_template:
@@ -102,6 +102,14 @@ class VLLMEngine(InProcessLLM):
         else:
             outputs = engine.generate([each[0]["content"] for each in asked], sampling, **shared)
         return outputs
+
+    def _sampling(self, vllm: Any, prompt: Prompt) -> Any:
+        from vllm.sampling_params import StructuredOutputsParams
+
+        fields = sampling_of(prompt)
+        if held := fields.pop("structured_outputs", None):
+            fields["structured_outputs"] = StructuredOutputsParams(**held)
+        return vllm.SamplingParams(**fields)
 
     def _load(self) -> tuple[Any, Any]:
         """vllm and its engine."""
@@ -115,15 +123,6 @@ class VLLMEngine(InProcessLLM):
         if self.adapter is not None:
             settings |= {"enable_lora": True, "max_lora_rank": self._max_lora_rank}
         return vllm, vllm.LLM(model=self.model, **(settings | self._options))
-
-
-def _sampling(vllm: Any, prompt: Prompt) -> Any:
-    from vllm.sampling_params import StructuredOutputsParams
-
-    fields = sampling_of(prompt)
-    if held := fields.pop("structured_outputs", None):
-        fields["structured_outputs"] = StructuredOutputsParams(**held)
-    return vllm.SamplingParams(**fields)
 
 
 def _completion(prompt: Prompt, output: Any) -> Completion:
