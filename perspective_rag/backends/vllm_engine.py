@@ -8,21 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.backends.in_process import InProcessLLM
-from perspective_rag.backends.logprobs import (
-    bare_token,
-    choice_of,
-    choice_probabilities,
-    first_token_tells,
-    spellings,
+from perspective_rag.backends.vllm_requests import (
+    ENGINE_DEFAULTS,
+    Chats,
+    completion_of,
+    sampling_of,
 )
-from perspective_rag.backends.messages import markers_in, messages_of
 from perspective_rag.errors import LLMError, MissingDependency
 from perspective_rag.types import Completion, Prompt
-
-# The most alternatives for a token that the engine gives unless it is told otherwise.
-_LOGPROBS = 20
-# White space is allowed in JSON without end, and a small model may fill its reply with it.
-_STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 
 
 class VLLMEngine(InProcessLLM):
@@ -102,32 +95,21 @@ class VLLMEngine(InProcessLLM):
 
             shared["lora_request"] = LoRARequest("adapter", 1, self.adapter)
         sampling = [self._sampling(vllm, prompt) for prompt in prompts]
-        tokenizer = engine.get_tokenizer()
-        has_template = bool(getattr(tokenizer, "chat_template", None))
-        markers = markers_in(tokenizer) if has_template else None
-        own_system = self._own_system and has_template
-        chats = [
-            messages_of(prompt, show_schema=False, own_system=own_system, markers=markers)
-            for prompt in prompts
-        ]
-        if has_template:
-            outputs: list[Any] = engine.chat(chats, sampling, **shared)
+        chats = Chats(engine.get_tokenizer(), own_system=self._own_system)
+        asked = [chats.messages(prompt) for prompt in prompts]
+        if chats.has_template:
+            outputs: list[Any] = engine.chat(asked, sampling, **shared)
         else:
-            outputs = engine.generate([chat[0]["content"] for chat in chats], sampling, **shared)
+            outputs = engine.generate([each[0]["content"] for each in asked], sampling, **shared)
         return outputs
 
     def _sampling(self, vllm: Any, prompt: Prompt) -> Any:
         from vllm.sampling_params import StructuredOutputsParams
 
-        fields: dict[str, Any] = {"max_tokens": prompt.max_tokens}
-        if prompt.choices:
-            if first_token_tells(prompt.choices):
-                fields["max_tokens"] = 1
-            fields["structured_outputs"] = StructuredOutputsParams(choice=spellings(prompt.choices))
-            fields["logprobs"] = _LOGPROBS
-        elif prompt.schema is not None:
-            fields["structured_outputs"] = StructuredOutputsParams(json=dict(prompt.schema))
-        return vllm.SamplingParams(temperature=prompt.temperature, seed=prompt.seed, **fields)
+        fields = sampling_of(prompt)
+        if held := fields.pop("structured_outputs", None):
+            fields["structured_outputs"] = StructuredOutputsParams(**held)
+        return vllm.SamplingParams(**fields)
 
     def _load(self) -> tuple[Any, Any]:
         """vllm and its engine."""
@@ -135,10 +117,7 @@ class VLLMEngine(InProcessLLM):
             import vllm
         except ImportError as error:
             raise MissingDependency("vllm", f"running {self.model!r} in vLLM") from error
-        settings: dict[str, Any] = {
-            "enable_prefix_caching": True,
-            "structured_outputs_config": _STRUCTURED,
-        }
+        settings = dict(ENGINE_DEFAULTS)
         if self._hub_revision is not None:
             settings["revision"] = self._hub_revision
         if self.adapter is not None:
@@ -148,22 +127,21 @@ class VLLMEngine(InProcessLLM):
 
 def _completion(prompt: Prompt, output: Any) -> Completion:
     said = output.outputs[0]
-    steps = said.logprobs or [] if prompt.choices else []
-    shares = None
-    for chosen, step in zip(said.token_ids, steps, strict=False):
-        if bare_token(step[chosen].decoded_token or ""):
-            tokens = [(each.decoded_token or "", each.logprob) for each in step.values()]
-            shares = choice_probabilities(prompt.choices, tokens)
-            break
-    # One token may be the start of a choice: "y".
-    begun = choice_of(said.text, prompt.choices) if first_token_tells(prompt.choices) else None
-    whole = said.text.strip().casefold() in {each.casefold() for each in prompt.choices}
-    return Completion(
-        text=begun if begun and not whole else said.text,
+    steps = (
+        [(each.decoded_token or "", each.logprob) for each in _first(chosen, step)]
+        for chosen, step in zip(said.token_ids, said.logprobs or [], strict=False)
+    )
+    return completion_of(
+        prompt,
+        said.text,
+        steps,
         prompt_tokens=len(output.prompt_token_ids or ()),
         completion_tokens=len(said.token_ids),
-        choice_probabilities=shares,
     )
+
+
+def _first(chosen: int, step: Mapping[int, Any]) -> list[Any]:
+    return [step[chosen], *(each for token, each in step.items() if token != chosen)]
 
 
 def _shut_down(engine: Any) -> None:

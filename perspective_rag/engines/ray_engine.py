@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import pickle
-import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from perspective_rag.engines.engine import B, R
+from perspective_rag.engines.ray_cluster import check_address, connected
 from perspective_rag.engines.ray_feed import CONTENT, DONE, NUMBER, Feed, Mapper, reading, table
-from perspective_rag.errors import ConfigError, EngineError, MissingDependency
+from perspective_rag.errors import ConfigError, EngineError
 from perspective_rag.validation import count
 
 ATTEMPTS = 4
 """How often a batch is begun whose worker's process ends."""
-_STARTS = 3
-"""How often processes on this machine are tried to be started."""
-_PATIENCE = 10.0
-"""Seconds for a connection to a cluster's address."""
 _AHEAD = 4
 """Batches in work for each worker: one being worked on, the others on their way."""
 
@@ -54,11 +48,7 @@ class RayEngine:
         cpus_per_worker: int = 1,
         gpus_per_worker: float = 0.0,
     ) -> None:
-        if address is not None and address.startswith("ray://"):
-            raise ConfigError(
-                f"{address} is Ray's client, which does not stream data sets: run the command on a "
-                "machine of the cluster with address 'auto', or with `ray job submit`"
-            )
+        check_address(address)
         self._address = address
         self._workers = None if workers is None else count("workers", workers)
         self._cpus = count("cpus_per_worker", cpus_per_worker)
@@ -94,33 +84,9 @@ class RayEngine:
         self.close()
 
     def _connected(self) -> Any:
-        # Unless the user has said otherwise, nothing is told to Ray's makers.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            import ray
-            import ray.data
-        except ImportError as error:
-            raise MissingDependency("ray", "working on a Ray cluster") from error
-        if ray.is_initialized():
-            return ray
-        address = self._address or os.environ.get("RAY_ADDRESS")
-        if address is not None:
-            _check_reachable(address)
-        options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-        if address is None:
-            cores = max(os.cpu_count() or 1, (self._workers or 1) * self._cpus)
-            options |= {"num_cpus": cores, "include_dashboard": False}
-        for left in reversed(range(_STARTS if address is None else 1)):
-            try:
-                ray.init(address=address or "local", **options)
-                break
-            except Exception as error:  # of several kinds, by what is wrong
-                ray.shutdown()
-                if not left:  # a busy machine may start its processes too slowly for Ray
-                    where = f"the cluster at {address!r}" if address else "Ray on this machine"
-                    raise ConfigError(f"{where} cannot be reached or started: {error}") from error
-        self._started = True
-        logging.getLogger("ray.data").setLevel(logging.ERROR)  # it reports each data set it runs
+        cores = (self._workers or 1) * self._cpus
+        ray, started = connected(self._address, cores=cores, purpose="working on a Ray cluster")
+        self._started = self._started or started
         return ray
 
     def _workers_in(self, ray: Any) -> int:
@@ -211,17 +177,6 @@ def _take(rows: Iterator[Any], arrived: dict[int, bytes], first: int) -> None:
     for number, content in zip(found[NUMBER].to_pylist(), found[CONTENT].to_pylist(), strict=True):
         if number >= first and content != DONE:
             arrived.setdefault(number, content)
-
-
-def _check_reachable(address: str) -> None:
-    """Raises ConfigError where nothing listens: Ray would end this process."""
-    host, colon, port = address.rpartition(":")
-    if not (colon and port.isdecimal()):
-        return  # "auto", "local"
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
-    except (OSError, OverflowError) as error:
-        raise ConfigError(f"no Ray cluster listens at {address!r}: {error}") from error
 
 
 def _check_sendable(make_worker: Callable[[], Any], ray: Any) -> None:

@@ -2,37 +2,57 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from perspective_rag import LLMJudge, RayLLM
+from perspective_rag.backends import ray_llm
 from perspective_rag.backends.ray_llm import reply_of, request_of
+from perspective_rag.backends.vllm_requests import Chats
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.flow.drivers import run
 from perspective_rag.flow.recorder import Recorder
 from perspective_rag.types import Passage, Perspective, Prompt
 
 
+class Tokenizer:
+    """A token for each word; its template writes <s>."""
+
+    chat_template = "<s>{% for m in messages %}[{{ m.role }}] {{ m.content }} {% endfor %}[says]"
+    all_special_tokens = ("<s>", "[user]")
+
+    def apply_chat_template(self, messages, tokenize, add_generation_prompt):
+        assert (tokenize, add_generation_prompt) == (False, True)
+        return "<s> " + " ".join(f"[{m['role']}] {m['content']}" for m in messages) + " [says]"
+
+    def __call__(self, text, add_special_tokens):
+        words = (["<s>"] if add_special_tokens else []) + text.split()
+        return {"input_ids": words}
+
+
 class Played(RayLLM):
     """Rows go through the two functions that Ray would call, around an engine that is played."""
 
-    def __init__(self, **options):
+    def __init__(self, tokenizer=None, **options):
         super().__init__("model", **options)
         self.requests = []
+        self.chats = Chats(tokenizer or Tokenizer(), own_system=True)
 
     def _run(self, rows):
         done = []
         for row in reversed(rows):  # Ray keeps no order
-            request = request_of(row)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ray_llm, "_chats", lambda *how: self.chats)
+                request = request_of("model", "{}", True, row)
             self.requests.append(request)
-            user = request["messages"][-1]["content"]
-            if "broken" in user:
+            text = " ".join(request["tokenized_prompt"])
+            if "broken" in text:
                 done.append({"place": row["place"], "__inference_error__": "ValueError: too long"})
-            elif "lost" not in user:
-                processed = {**request, **played(user)}
+            elif "lost" not in text:
+                processed = {**request, **played(text)}
                 done.append({**reply_of(processed), "__inference_error__": ""})
         return done
 
@@ -62,20 +82,47 @@ def test_a_judge_asks_in_one_batch_and_reads_probabilities_in_order():
     assert recorder.degradations[0].message == "2 of 4 pairs could not be judged"
     sampling = llm.requests[0]["sampling_params"]
     assert sampling["structured_outputs"]["choice"][:3] == ["yes", "Yes", "YES"]
-    assert (sampling["temperature"], sampling["max_tokens"], sampling["logprobs"]) == (0.0, 16, 20)
+    assert (sampling["temperature"], sampling["max_tokens"], sampling["logprobs"]) == (0.0, 1, 20)
 
 
 def test_rows_have_the_same_columns_whatever_is_asked():
-    llm = Played()
     rows = [
-        llm._row(0, Prompt("n", "u", "s", choices=("yes", "no"))),
-        llm._row(1, Prompt("n", "u", schema={"type": "object"})),
+        ray_llm._row(0, Prompt("n", "u", "s", choices=("yes", "no"))),
+        ray_llm._row(1, Prompt("n", "u", schema={"type": "object"})),
     ]
     assert [{name: type(value) for name, value in row.items()} for row in rows] == [
         {"place": int, "request": str}
     ] * 2
-    asked = json.loads(rows[1]["request"])["sampling_params"]
-    assert asked["structured_outputs"] == {"json": {"type": "object"}}
+    asked = json.loads(rows[1]["request"])["sampling"]
+    # As text: as a column the fields of one schema would come into the schemas of other rows.
+    assert asked["structured_outputs"] == {"json": '{"type": "object"}'}
+
+
+def test_a_prompt_is_read_with_one_first_token_and_without_the_models_markers():
+    llm = Played()
+    llm.complete(Prompt("n", "Zoos <s> [user] are cruel.", "Be brief."))
+    (ids,) = [each["tokenized_prompt"] for each in llm.requests]
+    assert (ids[:2], ids[-1]) == (["<s>", "[system]"], "[says]")
+    assert ids.count("<s>") == ids.count("[user]") == 1
+    plain = Tokenizer()
+    plain.chat_template = None
+    llm = Played(plain)
+    llm.complete(Prompt("n", "Zoos are cruel.", "Be brief."))
+    assert llm.requests[0]["tokenized_prompt"] == "<s> Be brief. Zoos are cruel.".split()
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "said"),
+    [
+        ({}, {"CPU": 8.0}, "a replica needs 1 GPUs, the cluster has 0; .* give cpus"),
+        ({"options": {"tensor_parallel_size": 4}}, {"CPU": 8.0, "GPU": 2.0}, "needs 4 GPUs"),
+        ({"cpus": 2}, {"CPU": 2.0}, "need 3 cores, the cluster has 2"),
+    ],
+)
+def test_a_cluster_without_room_is_refused_as_ray_would_wait_for_ever(options, there, said):
+    with pytest.raises(ConfigError, match=said):
+        RayLLM("model", **options)._check_room(there)
+    RayLLM("model", **options)._check_room({"CPU": 9.0, "GPU": 4.0})
 
 
 def test_a_cluster_that_fails_is_an_error_for_each_prompt():
@@ -89,15 +136,33 @@ def test_a_cluster_that_fails_is_an_error_for_each_prompt():
     assert Failing().complete_many([]) == []
 
 
+@pytest.mark.parametrize("error", [ConfigError("no room"), MissingDependency("ray-llm", "it")])
+def test_what_the_next_batch_would_meet_too_is_raised(error):
+    class Refusing(Played):
+        def _run(self, rows):
+            raise error
+
+    with pytest.raises(type(error)):
+        Refusing().complete_many([Prompt("n", "u")])
+
+
 def test_options_are_checked_and_are_part_of_the_revision():
     with pytest.raises(ConfigError, match="JSON"):
         RayLLM("model", options={"x": object()})
     with pytest.raises(ConfigError, match="replicas"):
         RayLLM("model", replicas=0)
+    with pytest.raises(ConfigError, match="one of accelerator and cpus"):
+        RayLLM("model", accelerator="A100", cpus=2)
+    with pytest.raises(ConfigError, match="does not stream"):
+        RayLLM("model", address="ray://head:10001")
     assert RayLLM("m", options={"max_model_len": 9}).revision != RayLLM("m").revision
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed")
-def test_without_ray_the_extra_is_named():
-    with pytest.raises(MissingDependency, match=r"perspective-rag\[ray"):
+@pytest.mark.parametrize("missing", ["ray", "vllm", "transformers"])
+def test_without_its_packages_the_extra_is_named(missing, monkeypatch):
+    there = SimpleNamespace()
+    monkeypatch.setattr(
+        ray_llm.importlib.util, "find_spec", lambda name: None if name == missing else there
+    )
+    with pytest.raises(MissingDependency, match=r"perspective-rag\[ray-llm\]"):
         RayLLM("model").complete(Prompt("n", "hello"))
