@@ -98,15 +98,22 @@ class RayLLM(InProcessLLM):
         """A reply or an error for each prompt, in their order."""
         if not prompts:
             return []
+        replies: dict[int, Completion | LLMError] = {}
         with self._lock:
-            try:
-                rows = self._run([_row(i, prompt) for i, prompt in enumerate(prompts)])
-            except (ConfigError, MissingDependency):
-                raise
-            except Exception as error:  # of Ray or vLLM, of many kinds
-                return [self._failure(prompt, error) for prompt in prompts]
+            for places in _runs(prompts):
+                replies.update(self._answered({place: prompts[place] for place in places}))
+        return [replies[place] for place in range(len(prompts))]
+
+    def _answered(self, prompts: Mapping[int, Prompt]) -> dict[int, Completion | LLMError]:
+        try:
+            rows = self._run([_row(place, prompt) for place, prompt in prompts.items()])
+        except (ConfigError, MissingDependency):
+            raise
+        except Exception as error:  # of Ray or vLLM, of many kinds
+            failed = _told(error)
+            return {place: self._failure(prompt, failed) for place, prompt in prompts.items()}
         found = {row["place"]: row for row in rows}
-        return [self._reply(prompt, found.get(i)) for i, prompt in enumerate(prompts)]
+        return {place: self._reply(prompt, found.get(place)) for place, prompt in prompts.items()}
 
     def _run(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         _check_installed(self.model)
@@ -151,6 +158,8 @@ class RayLLM(InProcessLLM):
             # The way to ask for no GPU.
             placement_group_config=self._cpus and {"bundles": [{"CPU": self._cpus}]},
             should_continue_on_error=True,
+            # They would need ray[serve] too: vLLM's module of them imports it.
+            log_engine_metrics=False,
             # Its own stages leave chat markers in texts and write a first token twice.
             chat_template_stage=False,
             tokenize_stage=False,
@@ -182,23 +191,46 @@ def _check_installed(model: str) -> None:
             raise MissingDependency("ray-llm", f"running {model!r} on Ray")
 
 
-def _row(place: int, prompt: Prompt) -> dict[str, Any]:
-    """A prompt as a row. What is nested is text: columns of a table have one form in all rows, so
-    that the fields of one prompt's schema would come into another's.
+def _told(error: Exception) -> Exception:
+    """What went wrong in an error of Ray: it begins with where, and is cut before it says what."""
+    inner: Exception | None = error
+    while inner is not None and not isinstance(inner, LLMError):
+        last = inner
+        wrapped = (getattr(last, "cause", None), last.__cause__, *last.args)
+        inner = next((each for each in wrapped if isinstance(each, Exception)), None)
+    if inner is not None or last is error:
+        return inner or error
+    told = LLMError(
+        f"{type(last).__name__}: {last} (in a process of Ray, whose log in Ray's folder of logs "
+        "says more)"
+    )
+    told.__cause__ = last
+    return told
+
+
+def _runs(prompts: Sequence[Prompt]) -> list[list[int]]:
+    """The prompts of each run, by their places: those with choices, with a schema, with neither.
+
+    A column of a table has one form in all rows. Of rows without one of the fields that others
+    have, Ray cannot make a table; a number that some lack becomes a float in the others, on which
+    vLLM's engine stops answering for good.
     """
-    asked = {
-        "system": prompt.system,
-        "user": prompt.user,
-        "sampling": _flat(sampling_of(prompt)),
-    }
+    runs: dict[tuple[bool, bool], list[int]] = {}
+    for place, prompt in enumerate(prompts):
+        runs.setdefault((bool(prompt.choices), prompt.schema is not None), []).append(place)
+    return list(runs.values())
+
+
+def _row(place: int, prompt: Prompt) -> dict[str, Any]:
+    """A prompt as a row, its request as text until it is with the engine. A schema is text there
+    too: as columns, the fields of one would come into another.
+    """
+    sampling = sampling_of(prompt)
+    held = sampling.get("structured_outputs")
+    if held is not None and "json" in held:
+        sampling["structured_outputs"] = {"json": json.dumps(held["json"])}
+    asked = {"system": prompt.system, "user": prompt.user, "sampling": sampling}
     return {"place": place, "request": json.dumps(asked)}
-
-
-def _flat(sampling: dict[str, Any]) -> dict[str, Any]:
-    held = sampling.get("structured_outputs", {})
-    if "json" in held:
-        return {**sampling, "structured_outputs": {"json": json.dumps(held["json"])}}
-    return sampling
 
 
 def request_of(

@@ -64,11 +64,11 @@ def test_a_judge_says_on_ray_what_it_says_in_this_process(on_ray, engine, tmp_pa
     assert len(set(np.round(there, 4))) > len(PAIRS) // 2
 
 
-def test_prompts_of_all_kinds_in_one_run_are_answered_as_in_this_process(on_ray, engine):
+def test_prompts_of_all_kinds_are_answered_as_in_this_process(on_ray, engine):
     here, there = engine.complete_many(PROMPTS), on_ray.complete_many(PROMPTS)
     assert isinstance(here[3], LLMError)
     assert isinstance(there[3], LLMError)
-    assert "1024" in str(there[3].__cause__)  # the length that the engine takes
+    assert "maximum context length is 1024" in str(there[3])
     for mine, other in zip(here, there, strict=True):
         if isinstance(mine, LLMError):
             continue
@@ -83,7 +83,7 @@ def test_a_model_that_is_not_there_is_an_error_for_each_prompt(on_ray, tmp_path)
     llm = RayLLM(tmp_path / "none", cpus=1, options=OPTIONS)
     replies = llm.complete_many(PROMPTS[:2])
     assert [type(each) for each in replies] == [LLMError] * 2
-    assert str(tmp_path / "none") in str(replies[0].__cause__)
+    assert "none" in str(replies[0])
 
 
 def test_a_cluster_without_gpus_is_refused(on_ray, folder):

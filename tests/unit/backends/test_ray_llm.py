@@ -85,17 +85,46 @@ def test_a_judge_asks_in_one_batch_and_reads_probabilities_in_order():
     assert (sampling["temperature"], sampling["max_tokens"], sampling["logprobs"]) == (0.0, 1, 20)
 
 
-def test_rows_have_the_same_columns_whatever_is_asked():
-    rows = [
-        ray_llm._row(0, Prompt("n", "u", "s", choices=("yes", "no"))),
-        ray_llm._row(1, Prompt("n", "u", schema={"type": "object"})),
+def form(value):
+    if isinstance(value, dict):
+        return {name: form(each) for name, each in value.items()}
+    return type(value)
+
+
+def test_rows_of_a_run_have_one_form_down_to_the_last_field():
+    prompts = [
+        Prompt("n", "u", "s", choices=("yes", "no")),
+        Prompt("n", "u", schema={"type": "object", "properties": {"a": {"type": "string"}}}),
+        Prompt("n", "u", max_tokens=3),
+        Prompt("n", "u", schema={"type": "array"}),
+        Prompt("n", "u", choices=("pro", "con", "none"), temperature=1),
     ]
-    assert [{name: type(value) for name, value in row.items()} for row in rows] == [
-        {"place": int, "request": str}
-    ] * 2
-    asked = json.loads(rows[1]["request"])["sampling"]
-    # As text: as a column the fields of one schema would come into the schemas of other rows.
-    assert asked["structured_outputs"] == {"json": '{"type": "object"}'}
+    runs = ray_llm._runs(prompts)
+    assert runs == [[0, 4], [1, 3], [2]]
+    for places in runs:
+        asked = [json.loads(ray_llm._row(i, prompts[i])["request"]) for i in places]
+        assert all(form(each) == form(asked[0]) for each in asked)
+        assert None not in [*asked[0]["sampling"].values()]
+
+
+def test_prompts_of_several_kinds_are_answered_in_their_order():
+    class Counting(Played):
+        def _run(self, rows):
+            self.runs = [*getattr(self, "runs", []), [row["place"] for row in rows]]
+            return super()._run(rows)
+
+    llm = Counting()
+    replies = llm.complete_many(
+        [
+            Prompt("n", "broken", choices=("yes", "no")),
+            Prompt("n", "free"),
+            Prompt("n", "cruel", choices=("yes", "no")),
+        ]
+    )
+    assert llm.runs == [[0, 2], [1]]
+    assert isinstance(replies[0], LLMError)
+    assert replies[1].choice_probabilities is None
+    assert replies[2].choice_probabilities["yes"] == pytest.approx(0.9)
 
 
 def test_a_prompt_is_read_with_one_first_token_and_without_the_models_markers():
@@ -134,6 +163,18 @@ def test_a_cluster_that_fails_is_an_error_for_each_prompt():
     assert [type(each) for each in replies] == [LLMError] * 2
     assert "no GPU" in str(replies[0].__cause__)
     assert Failing().complete_many([]) == []
+
+
+def test_the_engines_own_error_is_told_whatever_ray_puts_around_it():
+    class TaskError(Exception):
+        cause = ImportError("no module named vllm")
+
+    class Failing(Played):
+        def _run(self, rows):
+            raise RuntimeError("The actor died " + "x" * 600) from KeyError(TaskError("trace"))
+
+    (reply,) = Failing().complete_many([Prompt("n", "u")])
+    assert "ImportError: no module named vllm (in a process of Ray" in str(reply)
 
 
 @pytest.mark.parametrize("error", [ConfigError("no room"), MissingDependency("ray-llm", "it")])
