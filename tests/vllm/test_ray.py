@@ -60,6 +60,9 @@ def test_a_judge_says_on_ray_what_it_says_in_this_process(on_ray, engine, tmp_pa
         files.append([json.loads(each) for each in (tmp_path / name).read_text().splitlines()])
     here, there = ([line.pop("support") for line in lines] for lines in files)
     np.testing.assert_allclose(there, here, atol=1e-4)
+    for lines in files:
+        for line in lines:
+            del line["key"]  # of the judge, which has the engine in its name
     assert files[0] == files[1]
     assert len(set(np.round(there, 4))) > len(PAIRS) // 2
 
