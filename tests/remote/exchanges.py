@@ -60,10 +60,18 @@ class Forwarding:
             if isinstance(each, dict) and "root" in each:
                 each["root"] = "folder"  # where it lies on the server is nobody's business
         exchange = {"method": method, "path": path, "request": body, "status": status}
-        self.kept.append({**exchange, "answer": found})
+        self.kept.append({**exchange, "answer": _without_folders(found)})
         if status != 200:
             raise Refused(status, found)
         return found
+
+
+def _without_folders(answer: Any) -> Any:
+    """A list of models names the folders that they were loaded from, here by their last part."""
+    for each in answer.get("data", []):
+        if "root" in each:
+            each["root"] = Path(each["root"]).name
+    return answer
 
 
 def asked(url: str, body: Any) -> tuple[int, Any]:

@@ -28,7 +28,7 @@ PASSAGES = [
     Passage("other", "The tram to the harbour runs every ten minutes."),
 ]
 TEXTS = ["Zoos keep animals in cages.", " ", "Animals live behind bars in a zoo."]
-LONG = "zoos are old " * 1200
+LONG = "zoos are old " * 400
 YES_NO = Prompt("p", "Is Paris in France? Answer yes or no.", choices=("yes", "no"), max_tokens=4)
 SCHEMA = {
     "type": "object",

@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+pytest.importorskip("openai")
+
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.errors import LLMError, RetrievalError
 from perspective_rag.flow.drivers import run
@@ -62,7 +64,7 @@ def test_verdicts_are_those_of_the_server():
         assert support[0, 0] > support[0, 1]
         assert support[1, 1] > support[1, 0]
     assert found["out of vocabulary"][0] == 400
-    # Why the judge asks /classify: of a model of several classes there is no /score.
+    # Why the judge asks /classify: for a model of three classes there is no /score.
     assert found["score"][0] == 404
 
 
