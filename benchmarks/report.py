@@ -28,6 +28,7 @@ from benchmarks.engines.report import tables as engines_tables
 from benchmarks.judge_pools.report import tables as judge_pools_tables
 from benchmarks.latency.report import tables as latency_tables
 from benchmarks.latency.report import whole_table
+from benchmarks.list_judge.report import tables as list_judge_tables
 from benchmarks.load.outage import outage_table
 from benchmarks.load.report import SERVED
 from benchmarks.load.report import table as load_table
@@ -67,6 +68,13 @@ def coverage_summary(document: Mapping[str, Any]) -> str:
 def embedding(document: Mapping[str, Any]) -> str:
     """The table of ``benchmarks.embedding``."""
     return embedding_table(document["results"]).markdown()
+
+
+def list_judge(document: Mapping[str, Any]) -> str:
+    """The tables of ``benchmarks.list_judge``."""
+    measured = document["results"]
+    shown = list_judge_tables(measured["sets"], measured["model"])
+    return "\n".join(table.markdown() for table in shown)
 
 
 def latency(document: Mapping[str, Any]) -> str:
@@ -204,6 +212,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "judge_pools": ("judge_pools", judge_pools),
     "judge_pools-before": ("judge_pools-before", judge_pools),
     "latency": ("latency", latency),
+    "list_judge": ("list_judge", list_judge),
     "latency-summary": ("latency", latency_summary),
     "load": ("load", load),
     "load-outage": ("load_outage", load_outage),
@@ -215,7 +224,6 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "scale": ("scale", scale),
     "sides": ("sides", sides),
     "sides-summary": ("sides", sides_summary),
-    "sides-int8": ("sides_int8", sides_summary),
     "sides-labelled": ("sides_labelled", sides_labelled),
     "sides-lacking": ("sides_lacking", sides_lacking),
     "sides-long": ("sides_long", sides_long),

@@ -19,9 +19,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient, models
 
-from perspective_rag import OpenAICompatibleEmbedder, Passage
-from perspective_rag.backends.sinks.qdrant import QdrantSink
+from perspective_rag import Passage
 from perspective_rag.extend import Embedder
+from perspective_rag_scale import OpenAICompatibleEmbedder
+from perspective_rag_scale.sinks.qdrant import QdrantSink
 
 SETTINGS = {
     "QDRANT_URL": "http://127.0.0.1:6333",

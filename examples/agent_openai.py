@@ -61,9 +61,8 @@ def as_text(result: RetrievalResult) -> str:
         sides = "; ".join(side.text for side in result.supports(candidate))
         lines.append(f"[{number}] {candidate.passage.text}")
         lines += [f"    supports: {sides}"] if sides else []
-    if result.coverage is not None and result.coverage.missing:
-        missing = "; ".join(side.text for side in result.coverage.missing)
-        lines.append(f"Nothing was found for: {missing}")
+    if missing := result.coverage.missing:
+        lines.append(f"No passage is sorted under: {'; '.join(side.text for side in missing)}")
         lines += [f"Search next: {query}" for query in result.coverage.next_queries]
     return "\n".join(lines) or "Nothing was found."
 

@@ -16,9 +16,9 @@ from rich.markup import escape
 
 from perspective_rag import PerspectiveRAGError
 from perspective_rag.commands.ask import answer_options, answered, chosen_options, write_json
-from perspective_rag.commands.chat import chat, chat_options, serve_page
 from perspective_rag.commands.parts import build_pipeline, console, corpus_options, read_corpus
 from perspective_rag.commands.showing import show
+from perspective_rag_serve.commands.chat import chat, chat_options, serve_page
 
 SAMPLE = Path(__file__).parent / "debates" / "passages.jsonl"
 

@@ -6,6 +6,7 @@ python -m examples.picture "Should cash be abolished?" cash.svg
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
 import sys
@@ -23,9 +24,9 @@ WIDTH = 94
 
 
 def picture(question: str = QUESTION) -> str:
-    """The screen of ``perspective-rag ask QUESTION --example -k 4`` as SVG."""
-    command = f'perspective-rag ask "{question}" --example -k 4'
-    pipeline = local_pipeline(Corpus.example(), k=4, discover=2)
+    """The screen of ``perspective-rag ask QUESTION --example`` as SVG."""
+    command = f'perspective-rag ask "{question}" --example'
+    pipeline = local_pipeline(Corpus.example(), k=6, discover=2)
     pipeline.retrieve(question)  # the first question loads the models
     screen = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     screen.print(f"[green]$[/green] [bold]{command}[/bold]", highlight=False)
@@ -37,12 +38,28 @@ def picture(question: str = QUESTION) -> str:
     return re.sub(r"\n\s*\n+", "\n", drawn).strip() + "\n"
 
 
+def question_of(text: str) -> str:
+    """The question of a command line; what begins with a dash is an option gone astray."""
+    if not text.strip() or text.lstrip().startswith("-"):
+        raise argparse.ArgumentTypeError(f"expected a question, got {text!r}")
+    return text
+
+
+def parsed(arguments: list[str], picture: Path, description: str) -> argparse.Namespace:
+    """``question`` and ``path`` of the command of a picture."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("question", nargs="?", default=QUESTION, type=question_of)
+    parser.add_argument("path", nargs="?", type=Path, default=picture)
+    options = parser.parse_args(arguments)
+    options.path.parent.mkdir(parents=True, exist_ok=True)
+    return options
+
+
 def main(arguments: list[str]) -> int:
     """Writes the picture; 0."""
-    path = Path(arguments[1]) if len(arguments) > 1 else PICTURE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(picture(*arguments[:1]), encoding="utf-8")
-    print(f"Written: {path}")
+    options = parsed(arguments, PICTURE, "Draws an answer as the terminal shows it.")
+    options.path.write_text(picture(options.question), encoding="utf-8")
+    print(f"Written: {options.path}")
     return 0
 
 

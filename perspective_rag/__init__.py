@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from perspective_rag.backends.callables import CallableLLM as CallableLLM
     from perspective_rag.backends.callables import CallableStore as CallableStore
     from perspective_rag.backends.faiss_index import FaissStore as FaissStore
-    from perspective_rag.backends.faiss_published import PublishedFaissStore as PublishedFaissStore
     from perspective_rag.backends.llm_cache import CachedLLM as CachedLLM
     from perspective_rag.backends.numpy_index import NumpyStore as NumpyStore
     from perspective_rag.backends.onnx_minilm import OnnxMiniLM as OnnxMiniLM
@@ -27,20 +26,12 @@ if TYPE_CHECKING:
     from perspective_rag.backends.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
     )
-    from perspective_rag.backends.openai_embedder import (
-        OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
-    )
-    from perspective_rag.backends.ray_llm import RayLLM as RayLLM
-    from perspective_rag.backends.remote.embedder import RemoteEmbedder as RemoteEmbedder
-    from perspective_rag.backends.remote.judge import RemoteJudge as RemoteJudge
     from perspective_rag.backends.sentence_transformers import (
         SentenceTransformerEmbedder as SentenceTransformerEmbedder,
     )
-    from perspective_rag.backends.vllm_engine import VLLMEngine as VLLMEngine
     from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.corpus import Corpus as Corpus
     from perspective_rag.engines.local import LocalEngine as LocalEngine
-    from perspective_rag.engines.ray_engine import RayEngine as RayEngine
     from perspective_rag.errors import CapabilityError as CapabilityError
     from perspective_rag.errors import ConfigError as ConfigError
     from perspective_rag.errors import CorpusError as CorpusError
@@ -74,14 +65,11 @@ if TYPE_CHECKING:
     from perspective_rag.judge.cascade import CascadeJudge as CascadeJudge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
-    from perspective_rag.judge.many import judge_many as judge_many
+    from perspective_rag.judge.llm_list import LLMListJudge as LLMListJudge
     from perspective_rag.listing import Calibration as Calibration
     from perspective_rag.listing import ListingRule as ListingRule
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
-    from perspective_rag.project.precomputed import Precomputed as Precomputed
-    from perspective_rag.project.precomputed import ProjectedCollection as ProjectedCollection
-    from perspective_rag.project.precomputed import project_collection as project_collection
     from perspective_rag.results import Answer as Answer
     from perspective_rag.results import Claim as Claim
     from perspective_rag.results import Coverage as Coverage
@@ -94,6 +82,7 @@ if TYPE_CHECKING:
     from perspective_rag.types import Passage as Passage
     from perspective_rag.types import Perspective as Perspective
     from perspective_rag.types import Prompt as Prompt
+    from perspective_rag.types import Proof as Proof
     from perspective_rag.types import Query as Query
     from perspective_rag.types import Trace as Trace
 
@@ -105,21 +94,14 @@ _HOMES = {
     "backends.bm25_index": ["BM25Store"],
     "backends.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
     "backends.faiss_index": ["FaissStore"],
-    "backends.faiss_published": ["PublishedFaissStore"],
     "backends.llm_cache": ["CachedLLM"],
     "backends.numpy_index": ["NumpyStore"],
     "backends.onnx_minilm": ["OnnxMiniLM"],
     "backends.open_telemetry": ["OpenTelemetry"],
     "backends.openai_compatible": ["OpenAICompatibleLLM"],
-    "backends.openai_embedder": ["OpenAICompatibleEmbedder"],
-    "backends.remote.embedder": ["RemoteEmbedder"],
-    "backends.remote.judge": ["RemoteJudge"],
-    "backends.ray_llm": ["RayLLM"],
     "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
-    "backends.vllm_engine": ["VLLMEngine"],
     "corpus": ["CachedEmbedder", "Corpus"],
     "engines.local": ["LocalEngine"],
-    "engines.ray_engine": ["RayEngine"],
     "identity": ["passage_key"],
     "errors": [
         "CapabilityError",
@@ -146,13 +128,12 @@ _HOMES = {
     "judge.cascade": ["CascadeJudge"],
     "judge.cross_encoder": ["CrossEncoderJudge"],
     "judge.llm": ["LLMJudge"],
-    "judge.many": ["judge_many"],
+    "judge.llm_list": ["LLMListJudge"],
     "factories.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
     "factories.judges": ["load_judge"],
     "factories.local": ["local_pipeline"],
     "options": ["PipelineOptions"],
     "pipeline": ["PerspectivePipeline"],
-    "project.precomputed": ["Precomputed", "ProjectedCollection", "project_collection"],
     "listing": ["Calibration", "ListingRule"],
     "results": ["Answer", "Claim", "Coverage", "RetrievalResult"],
     "types": [
@@ -164,6 +145,7 @@ _HOMES = {
         "Passage",
         "Perspective",
         "Prompt",
+        "Proof",
         "Query",
         "Trace",
     ],
@@ -173,7 +155,23 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 
+_ADDONS = {
+    "perspective_rag_scale": [
+        "OpenAICompatibleEmbedder",
+        "RayEngine",
+        "RayLLM",
+        "RemoteEmbedder",
+        "RemoteJudge",
+        "VLLMEngine",
+    ],
+    "perspective_rag_train": ["judge_many"],
+}
+_ADDON_OF = {name: addon for addon, names in _ADDONS.items() for name in names}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ADDON_OF:
+        raise AttributeError(f"{name} is in an add-on: from {_ADDON_OF[name]} import {name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

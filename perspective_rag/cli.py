@@ -10,22 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from perspective_rag import __version__
-from perspective_rag.commands import (
-    ask,
-    audit,
-    calibrate,
-    chat,
-    dataset,
-    example,
-    index,
-    judge_run,
-    mcp,
-    serve,
-)
+from perspective_rag.commands import ask, audit, calibrate, example, index
 from perspective_rag.errors import PerspectiveRAGError
+from perspective_rag.extensions import command_adders
 from perspective_rag.redaction import redacted
 from perspective_rag.text import printable
-from perspective_rag.training.cli import add_commands
 
 FAILED = 2
 INTERRUPTED = 130
@@ -63,13 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="perspective-rag", description=__doc__)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (ask, chat, serve, mcp, index, audit, calibrate, dataset, example):
+    for command in (ask, index, audit, calibrate, example):
         command.add_command(commands)
-    judge = commands.add_parser("judge", help="train, evaluate and run judges").add_subparsers(
-        required=True
-    )
-    add_commands(judge)
-    judge_run.add_command(judge)
+    for add_command in command_adders().values():
+        add_command(commands)
     return parser
 
 

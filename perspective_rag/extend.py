@@ -6,12 +6,15 @@ Every other module and name is private and may change in any release.
 - Protocols: anything of their shape is a component, nothing has to be inherited.
 - Flows: a component that calls models or stores yields its calls (``yield from call(...)``), and
   the pipeline carries them out: concurrency, time-outs, limits and trace, sync and async alike.
+  ``note(...)`` and ``degrade(...)`` add to the trace from any component.
+- Selectors choose the k passages from the judged ones: ``PlainFirst`` (the default),
+  ``JointCoverage``, ``GreedyCoverage``, ``XQuAD``, ``MMR``, ``TopK``, or one of your own
+  (``selector=``), which is given a ``Choice`` and returns a ``Selection``.
 - Steps: ``extract``, ``expand``, ``search``, ``merge``, ``rank``, ``judge``, ``select`` and
   ``guard`` take the request; ``pipeline.run_step(step, request)`` runs one alone.
 - ``CallableJudge`` and ``CallableExtractor`` make components of plain functions, as
   ``perspective_rag.CallableStore``, ``CallableEmbedder`` and ``CallableLLM`` do.
 - Conformance suites check a judge or a store of your own: ``check_judge``, ``check_store``.
-- For many queries at once, with PyTorch: ``BatchSearch``, ``project_queries``, ``mmr_batch``.
 - For components that talk to a server: ``scrubbing``, ``no_reply``, ``secrets_of`` and
   ``without_secrets`` keep what it repeats of keys and passwords out of errors and replies.
 - For integrations of frameworks: options, their names and ``changed_options``, checks that raise
@@ -28,20 +31,11 @@ from perspective_rag.expand.expand import expand
 from perspective_rag.extract.callable import CallableExtractor
 from perspective_rag.extract.extract import extract
 from perspective_rag.extract.rules import as_perspectives
+from perspective_rag.factories.larger import larger_judge, second_judge_of
 from perspective_rag.flow.observer import Observer, Telemetry
+from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import (
-    Call,
-    Flow,
-    Note,
-    Reply,
-    Step,
-    ask,
-    call,
-    complete,
-    degrade,
-    note,
-)
+from perspective_rag.flow.steps import Call, Flow, Note, Reply, ask, call, complete
 from perspective_rag.flow.threads import in_thread, map_in_threads
 from perspective_rag.guard.guard import guard
 from perspective_rag.judge.best_first import judge
@@ -61,27 +55,32 @@ from perspective_rag.options import (
     RerankName,
     changed_options,
 )
-from perspective_rag.project.batched import BatchHits, BatchSearch, project_queries
 from perspective_rag.prompts.replies import no_reply
 from perspective_rag.prompts.tool import (
     TOOL_DESCRIPTION,
     TOOL_NAME,
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
+    tool_text,
 )
 from perspective_rag.protocols import (
     LLM,
     Answerer,
+    Choice,
     CompletesMany,
     Embedder,
     Expander,
     Extractor,
     Judge,
+    Judged,
+    JudgesLists,
     JudgesSides,
     KeepsEmbeddings,
     Projected,
     Projection,
     Reranked,
+    SecondJudge,
+    Selector,
     Store,
     StreamsText,
     TellsClaims,
@@ -100,8 +99,15 @@ from perspective_rag.results.annotations import (
 from perspective_rag.search.search import search
 from perspective_rag.search.vectors import scored_hits
 from perspective_rag.select.choose import select
-from perspective_rag.select.mmr_batch import BatchSelection, mmr_batch
-from perspective_rag.types import Matrix, Vector
+from perspective_rag.select.selectors import (
+    MMR,
+    GreedyCoverage,
+    JointCoverage,
+    PlainFirst,
+    TopK,
+    XQuAD,
+)
+from perspective_rag.types import Matrix, Selection, Vector
 from perspective_rag.validation import check_component
 from perspective_rag.values import copy_metadata
 
@@ -120,6 +126,7 @@ __all__ = [
     "ANNOTATIONS",
     "JUDGE_CHECKS",
     "LLM",
+    "MMR",
     "OPTION_NAMES",
     "STORE_CHECKS",
     "TOOL_DESCRIPTION",
@@ -127,12 +134,10 @@ __all__ = [
     "TOOL_PERSPECTIVES",
     "TOOL_QUERY",
     "Answerer",
-    "BatchHits",
-    "BatchSearch",
-    "BatchSelection",
     "Call",
     "CallableExtractor",
     "CallableJudge",
+    "Choice",
     "ChoiceOptions",
     "CompletesMany",
     "CoveragePolicy",
@@ -141,14 +146,19 @@ __all__ = [
     "Extractor",
     "Flow",
     "FusionName",
+    "GreedyCoverage",
+    "JointCoverage",
     "Judge",
     "JudgeCase",
+    "Judged",
+    "JudgesLists",
     "JudgesSides",
     "KeepsEmbeddings",
     "Matrix",
     "Note",
     "Observer",
     "Options",
+    "PlainFirst",
     "Projected",
     "Projection",
     "ProjectionName",
@@ -157,14 +167,18 @@ __all__ = [
     "RerankName",
     "Reranked",
     "ScoreKind",
-    "Step",
+    "SecondJudge",
+    "Selection",
+    "Selector",
     "Store",
     "StoreCase",
     "StreamsText",
     "Telemetry",
     "TellsClaims",
+    "TopK",
     "Vector",
     "WatchedJudge",
+    "XQuAD",
     "annotations_of",
     "as_perspectives",
     "ask",
@@ -183,21 +197,22 @@ __all__ = [
     "in_thread",
     "judge",
     "judge_table",
+    "larger_judge",
     "map_in_threads",
     "merge",
-    "mmr_batch",
     "no_reply",
     "note",
     "packaged_judge",
-    "project_queries",
     "rank",
     "report_in",
     "scored_hits",
     "scores_of",
     "scrubbing",
     "search",
+    "second_judge_of",
     "secrets_of",
     "select",
+    "tool_text",
     "unknown_name",
     "without_annotations",
     "without_secrets",

@@ -67,6 +67,21 @@ def source_of(passage: Passage) -> str:
     return passage.title.strip() or f"passage:{passage_key(passage)}"
 
 
+def voice_of(passage: Passage) -> str | None:
+    """Who speaks in a passage: its author, else its address, else its debate; None: not known.
+
+    A "source" counts where it is an address: the name of a collection is no voice, thousands may
+    speak in it.
+    """
+    metadata = passage.metadata
+    for name in ("author", "authors", "url", "link", "debate", "source"):
+        given = metadata.get(name)
+        text = "" if given is None else as_text(given).strip()
+        if text and (name != "source" or text.lower().startswith(("http://", "https://"))):
+            return f"{name}:{text}"
+    return None
+
+
 def normalised_text(text: str) -> str:
     """Text in one Unicode form (NFKC), case and kind of whitespace."""
     return " ".join(nfkc(nfkc(text).casefold()).split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,11 +58,27 @@ take none.
 """
 
 
-Verdict = Literal["clear", "leaning", "mixed", "silent"]
-"""What a passage says of a perspective.
+Verdict = Literal["clear", "leaning", "mixed", "silent", "unsorted"]
+"""What a passage says of a perspective, by the judge.
 
-clear: it supports it; leaning: perhaps; mixed: it argues for and against; silent: nothing, as far
-as the judge can tell.
+clear: it supports it; leaning: perhaps; mixed: it seems to argue for and against; silent: surely
+nothing; unsorted: the judge cannot tell, or did not read it. ``State`` says what people are told.
+"""
+
+State = Literal["takes a side", "argues both ways", "takes no side", "not sorted", "not judged"]
+"""How a passage stands to the perspectives of a question.
+
+takes a side: it is listed under a perspective; argues both ways: for and against one; takes no
+side: it is about the question, and the judge is sure that it supports no perspective; not sorted:
+the judge cannot tell; not judged: there was no judge, or nothing to judge.
+"""
+
+
+SILENT = 0.03
+"""P(support) of every perspective below which a passage surely takes no side.
+
+Of passages about the question, by the packaged judge: right for 52 of 52 below 0.03, for 84 of 89
+below 0.05, for 144 of 162 below 0.1.
 """
 
 
@@ -73,31 +89,45 @@ class ListingRule:
     "clear", and listed: P(support) >= ``threshold``, and at least ``lead`` above P(support) of
     every perspective that contradicts it. "mixed": it and a contradicting perspective both reach
     ``leaning``, and neither leads. "leaning": P(support) >= ``leaning`` otherwise, and no
-    contradicting perspective is ahead. All else is "silent". Higher ``threshold`` and ``lead``:
-    fewer passages are listed, and more of them support.
+    contradicting perspective is ahead. "silent": P(support) < ``silent``, or what contradicts it is
+    clear. All else is "unsorted". Higher ``threshold`` and ``lead``: fewer passages are listed, and
+    more of them support; higher ``silent``: of more passages it is said that they take no side, and
+    more of them take one.
     """
 
     threshold: float
     leaning: float
     lead: float = 0.0
+    silent: float = SILENT
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.leaning <= self.threshold <= 1.0 or not 0.0 <= self.lead <= 1.0:
+        ordered = 0.0 <= self.leaning <= self.threshold <= 1.0
+        if not (ordered and 0.0 <= self.lead <= 1.0 and 0.0 <= self.silent <= 1.0):
             raise ConfigError(
-                "expected 0 <= leaning <= threshold <= 1 and lead in [0, 1]; got "
-                f"leaning={self.leaning!r}, threshold={self.threshold!r}, lead={self.lead!r}"
+                "expected 0 <= leaning <= threshold <= 1, lead and silent in [0, 1]; got "
+                f"leaning={self.leaning!r}, threshold={self.threshold!r}, lead={self.lead!r}, "
+                f"silent={self.silent!r}"
             )
 
     def listing_from(self, threshold: float) -> ListingRule:
         """The same rule with another P(support) from which a passage is listed."""
-        return ListingRule(threshold, min(self.leaning, threshold), self.lead)
+        return replace(self, threshold=threshold, leaning=min(self.leaning, threshold))
+
+    def moved(self, support: NDArray[np.floating[Any]], to: ListingRule) -> NDArray[np.float64]:
+        """Probabilities of this rule on the scale of another: ``silent``, ``leaning`` and
+        ``threshold`` fall on the other's, what lies between is linear. Shape kept; NaN stays NaN.
+        """
+        own, wanted = (
+            [0.0, min(r.silent, r.leaning), r.leaning, r.threshold, 1.0] for r in (self, to)
+        )
+        return np.asarray(np.interp(support, own, wanted), dtype=np.float64)
 
     def verdicts(
         self, support: NDArray[np.floating[Any]], contradicts: NDArray[np.bool_] | None = None
     ) -> NDArray[np.str_]:
         """The verdict on every passage and perspective, shape (n_passages, n_perspectives).
 
-        ``support`` has that shape, NaN = not judged (silent); ``contradicts`` (m, m) says which
+        ``support`` has that shape, NaN = not judged (unsorted); ``contradicts`` (m, m) says which
         perspectives contradict each other (None: none).
         """
         known = np.where(np.isnan(support), 0.0, support)
@@ -109,10 +139,14 @@ class ListingRule:
         ahead = known - rivals
         leans, rival_leans = known >= self.leaning, rivals >= self.leaning
         leads = _leads(ahead, self.lead)
-        result = np.full(known.shape, "silent", dtype="<U7")
+        result = np.full(known.shape, "unsorted", dtype="<U8")
+        result[~np.isnan(support) & (known < self.silent)] = "silent"
         result[leans & (ahead >= 0.0)] = "leaning"
         result[leans & rival_leans & ~leads & ~_leads(-ahead, self.lead)] = "mixed"
-        result[~np.isnan(support) & (known >= self.threshold) & leads] = "clear"
+        clear = ~np.isnan(support) & (known >= self.threshold) & leads
+        if contradicts is not None:
+            result[clear.astype(int) @ contradicts.astype(int) > 0] = "silent"
+        result[clear] = "clear"
         return result
 
 

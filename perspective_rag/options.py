@@ -30,7 +30,7 @@ ProjectionName = Literal[
     "adaptive",
 ]
 CoveragePolicy = Literal["annotate", "require", "off"]
-FusionName = Literal["rrf", "round-robin"]
+FusionName = Literal["seats", "rrf", "round-robin"]
 RerankName = Literal["none", "stance"]
 
 PROJECTIONS: tuple[str, ...] = get_args(ProjectionName)
@@ -58,6 +58,7 @@ class ChoiceOptions(TypedDict, total=False):
     rerank: RerankName
     discover: int
     judge_k: int
+    reread_k: int
     coverage: CoveragePolicy
     coverage_weight: float
     min_support: float | None
@@ -102,17 +103,22 @@ class PipelineOptions:
       ``Projection`` of your own.
     - ``rerank``: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
       question asks for (see ``rank.stance``); "none" leaves that to the choice of k.
-    - ``fusion``: how the rankings of several queries are merged, "rrf" or "round-robin".
+    - ``fusion``: how the rankings of several queries become one pool. "seats": the question and
+      each perspective fill equal shares of what is judged, each in its own order; "rrf": reciprocal
+      ranks added up, the question's twice; "round-robin": the queries in turn.
     - ``discover``: where the wording of a question names no perspectives, at most this many
       statements are taken from the passages themselves (see ``extract.discover``); 0 = none. Costs
       a search and some judging.
     - ``max_queries``: maximum number of queries, the question itself and the guard's included.
     - ``judge_k``: maximum number of candidates judged; 0 = nothing is judged. More: better
       coverage, slower.
+    - ``reread_k``: maximum number of texts that the second judge, where there is one, reads again:
+      what is about to be listed and what nearly is; 0 = none, 12 is what the larger judge was
+      measured with. More: better coverage, slower.
     - ``coverage``: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off"
       neither judges nor guards.
     - ``coverage_weight`` in [0, 1]: how much judged support counts against relevance when k are
-      chosen. 0.0 = relevance alone; the guard still repairs what is missing.
+      chosen. 0.0 = relevance alone, but for what is listed under a perspective that lacks it.
     - ``min_support`` in [0, 1]: probability from which a passage is listed as support; None = what
       the judge says of itself. Higher: fewer passages are listed, and more of them support.
     - ``relevance_floor`` in [-1, 1]: cosine to the question below which a passage is not about it:
@@ -136,12 +142,13 @@ class PipelineOptions:
     mmr_lambda: float = 1.0
     projection: ProjectionName | Projection = "none"
     rerank: RerankName = "none"
-    fusion: FusionName = "rrf"
+    fusion: FusionName = "seats"
     discover: int = 0
     max_queries: int = 12
     judge_k: int = 25
+    reread_k: int = 0
     coverage: CoveragePolicy = "annotate"
-    coverage_weight: float = 0.8
+    coverage_weight: float = 0.9
     min_support: float | None = None
     relevance_floor: float | None = None
     calibration: Calibration | Mapping[str, Any] | str | Path | None = None
@@ -156,7 +163,7 @@ class PipelineOptions:
     def __post_init__(self) -> None:
         for name in ("k", "fetch_k", "max_queries", "max_concurrency"):
             count(name, getattr(self, name))
-        for name in ("discover", "judge_k", "guard_searches"):
+        for name in ("discover", "judge_k", "reread_k", "guard_searches"):
             count(name, getattr(self, name), least=0)
         if self.max_per_source is not None:
             count("max_per_source", self.max_per_source)

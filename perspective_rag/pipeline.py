@@ -1,15 +1,15 @@
-"""One question from top to bottom: extract, expand, search, merge, rank, judge, select, guard.
+"""One question from top to bottom: extract, expand, search, merge, rank, judge, select, guard, read
+again what is to be listed.
 
-Read ``PerspectivePipeline._retrieve`` first: it is the whole path. Each step is a function of the
-package that has its name, and can be run alone: ``pipeline.run_step(search(request, extraction,
-queries), request)``.
+Read ``PerspectivePipeline._retrieve`` first: the whole path. Each step is a function of its own:
+``pipeline.run_step(search(request, extraction, queries), request)`` runs one alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -27,14 +27,22 @@ from perspective_rag.extract.skip import SkipIf, check_skip_if
 from perspective_rag.flow.drivers import arun, run
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.observer import Telemetry
+from perspective_rag.flow.recording import whole_request
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, aside, characters, stage
+from perspective_rag.flow.steps import Flow
 from perspective_rag.guard.guard import guard
 from perspective_rag.guard.require import require_coverage
 from perspective_rag.identity import DedupKey, identity_by
 from perspective_rag.judge.best_first import is_judged, judge, rule_of
-from perspective_rag.judge.support import coverage_of, related, relevance_floor, relevance_scale
-from perspective_rag.merge.merge import candidates_of, merge
+from perspective_rag.judge.second_reading import second_reading
+from perspective_rag.judge.support import (
+    coverage_of,
+    related,
+    relevance_floor,
+    relevance_scale,
+    says_nothing,
+)
+from perspective_rag.merge.merge import candidates_of, merge, origins
 from perspective_rag.options import Options, PipelineOptions
 from perspective_rag.project.parts import projection_for
 from perspective_rag.protocols import (
@@ -43,6 +51,8 @@ from perspective_rag.protocols import (
     Expander,
     Extractor,
     Judge,
+    SecondJudge,
+    Selector,
     Store,
 )
 from perspective_rag.rank.rank import rank
@@ -69,9 +79,10 @@ class PerspectivePipeline:
     ``store`` and ``judge`` are anything that fits ``protocols``; a component's methods may be flows
     or plain functions. ``embedder`` is needed by a store that searches by vector; with a store that
     searches by text it ranks the candidates by cosine to the question. Without a ``judge`` nothing
-    is judged and ``result.coverage`` is None. Perspectives come from ``extractor`` (rules by
-    default) unless a call gives them; ``expander`` turns them into queries; ``answerer`` puts a
-    result into sentences (default: the passages' own).
+    is judged: ``result.coverage.judged`` is False. ``second_judge`` reads again what is to be
+    listed. Perspectives come from ``extractor`` (rules by default) unless a call gives them;
+    ``expander`` turns them into queries; ``selector`` chooses the k passages from the judged ones
+    (default: ``PlainFirst``); ``answerer`` writes sentences (default: the passages' own).
 
     ``skip_if(question)``: where it is true, the question is searched as it is, without perspectives
     and judge. ``dedup_key``: a metadata key, or a function of a passage; passages for which it
@@ -89,9 +100,11 @@ class PerspectivePipeline:
         *,
         embedder: Embedder | None = None,
         judge: Judge | None = None,
+        second_judge: SecondJudge | None = None,
         extractor: Extractor | None = None,
         expander: Expander | None = None,
         answerer: Answerer | None = None,
+        selector: Selector | None = None,
         limiter: Limiter | None = None,
         telemetry: Telemetry | None = None,
         skip_if: SkipIf | None = None,
@@ -101,13 +114,15 @@ class PerspectivePipeline:
     ) -> None:
         check_components(store=store, embedder=embedder, judge=judge, extractor=extractor)
         check_components(expander=expander, answerer=answerer, limiter=limiter, telemetry=telemetry)
-        check_components(options=options)
+        check_components(options=options, second_judge=second_judge, selector=selector)
         self.store = store
         self.embedder = embedder
         self.judge = judge
+        self.second_judge = second_judge
         self.extractor = extractor or RuleExtractor()
         self.expander = expander or StatementExpander()
         self.answerer = answerer or ExtractiveAnswerer(judge)
+        self.selector = selector
         self.limiter = limiter or Limiter()
         self.telemetry = telemetry
         check_skip_if(skip_if)
@@ -134,7 +149,7 @@ class PerspectivePipeline:
         "require".
         """
         request = self.request(question, filter=filter, **changes)
-        return self.run_step(stage(self._retrieve, request, perspectives), request)
+        return self.run_step(self._retrieve(request, perspectives), request)
 
     async def aretrieve(
         self,
@@ -146,7 +161,7 @@ class PerspectivePipeline:
     ) -> RetrievalResult:
         """The same as ``retrieve``, without blocking the event loop."""
         request = self.request(question, filter=filter, **changes)
-        return await self.arun_step(stage(self._retrieve, request, perspectives), request)
+        return await self.arun_step(self._retrieve(request, perspectives), request)
 
     def choose(
         self,
@@ -162,7 +177,7 @@ class PerspectivePipeline:
         in ``retrieve``.
         """
         request = self.request(question, **changes)
-        return self.run_step(stage(self._choose, request, hits, perspectives), request)
+        return self.run_step(self._choose(request, hits, perspectives), request)
 
     async def achoose(
         self,
@@ -174,7 +189,7 @@ class PerspectivePipeline:
     ) -> RetrievalResult:
         """The same as ``choose``, without blocking the event loop."""
         request = self.request(question, **changes)
-        return await self.arun_step(stage(self._choose, request, hits, perspectives), request)
+        return await self.arun_step(self._choose(request, hits, perspectives), request)
 
     def answer(
         self,
@@ -191,7 +206,8 @@ class PerspectivePipeline:
         PerspectiveRAGError, naming the answerer, where it fails.
         """
         request = self.request(result.question)
-        found = self.run_step(stage(self._answer, result, check_claims, on_claim), request)
+        step = answer(self.answerer, result, judge=self.judge, check=check_claims, tell=on_claim)
+        found = self.run_step(step, request)
         return replace(found, trace=request.recorder.trace())
 
     async def aanswer(
@@ -203,48 +219,40 @@ class PerspectivePipeline:
     ) -> Answer:
         """The same as ``answer``, without blocking the event loop."""
         request = self.request(result.question)
-        found = await self.arun_step(stage(self._answer, result, check_claims, on_claim), request)
+        step = answer(self.answerer, result, judge=self.judge, check=check_claims, tell=on_claim)
+        found = await self.arun_step(step, request)
         return replace(found, trace=request.recorder.trace())
 
-    def _answer(
-        self, result: RetrievalResult, check: ClaimCheck, tell: Tell | None
-    ) -> Flow[Answer]:
-        return answer(self.answerer, result, judge=self.judge, check=check, tell=tell)
-
+    @whole_request
     def _retrieve(
         self, request: Request, given: Sequence[Perspective | str] | None
     ) -> Flow[RetrievalResult]:
-        extraction = yield from stage(extract, request, self.extractor, given, skip_if=self.skip_if)
-        queries = yield from stage(expand, request, self.expander, extraction)
-        rankings = yield from stage(search, request, extraction, queries)
-        candidates = yield from stage(merge, request, rankings)
-        candidates = yield from stage(rank, request, extraction, candidates)
-        candidates = yield from stage(judge, request, extraction, candidates)
-        chosen = yield from stage(self._select, request, extraction, candidates)
-        chosen = yield from stage(guard, request, extraction, queries, candidates, chosen)
-        chosen = yield from check_chosen(request, chosen)
+        extraction = yield from extract(request, self.extractor, given, skip_if=self.skip_if)
+        queries = yield from expand(request, self.expander, extraction)
+        rankings = yield from search(request, extraction, queries)
+        candidates = yield from merge(request, rankings)
+        candidates = yield from rank(request, extraction, candidates)
+        candidates = yield from judge(request, extraction, candidates)
+        chosen = select(request, extraction, candidates)
+        chosen = yield from guard(request, extraction, queries, candidates, chosen)
+        chosen = yield from second_reading(request, extraction, candidates, chosen, select)
+        chosen = check_chosen(request, chosen)
+        origins(queries, chosen)
         chosen = yield from with_similarity(request, extraction.root, chosen)
-        return (yield from self._result(request, extraction, candidates, chosen))
+        return self._result(request, extraction, candidates, chosen)
 
+    @whole_request
     def _choose(
-        self,
-        request: Request,
-        hits: Sequence[Hit],
-        given: Sequence[Perspective | str] | None,
+        self, request: Request, hits: Sequence[Hit], given: Sequence[Perspective | str] | None
     ) -> Flow[RetrievalResult]:
-        extraction = yield from stage(extract, request, self.extractor, given, skip_if=self.skip_if)
-        candidates = yield from candidates_of(request, hits)
-        candidates = yield from stage(rank, request, extraction, candidates)
-        candidates = yield from stage(judge, request, extraction, candidates)
-        chosen = yield from stage(self._select, request, extraction, candidates)
-        chosen = yield from check_chosen(request, chosen)
-        return (yield from self._result(request, extraction, candidates, chosen))
-
-    def _select(
-        self, request: Request, extraction: Extraction, candidates: Sequence[Candidate]
-    ) -> Flow[list[Candidate]]:
-        size = characters(candidates) + request.options.k * len(candidates)
-        return (yield from aside(size, select, request, extraction, candidates))
+        extraction = yield from extract(request, self.extractor, given, skip_if=self.skip_if)
+        candidates = candidates_of(request, hits)
+        candidates = yield from rank(request, extraction, candidates)
+        candidates = yield from judge(request, extraction, candidates)
+        chosen = select(request, extraction, candidates)
+        chosen = yield from second_reading(request, extraction, candidates, chosen, select)
+        chosen = check_chosen(request, chosen)
+        return self._result(request, extraction, candidates, chosen)
 
     def request(self, question: str, *, filter: Any = None, **changes: Unpack[Options]) -> Request:
         """A question with its options and components; ConfigError for what cannot be used."""
@@ -259,6 +267,8 @@ class PerspectivePipeline:
             projection=projection_for(options.projection),
             embedder=self.embedder,
             judge=self.judge,
+            second_judge=self.second_judge,
+            selector=self.selector,
             filter=filter,
             floor=relevance_floor(self.embedder, options.relevance_floor, options.calibrated),
             scale=relevance_scale(self.embedder, options.calibrated),
@@ -267,11 +277,19 @@ class PerspectivePipeline:
             identity=self.identity,
         )
 
-    def run_step(self, step: Flow[R], request: Request) -> R:
+    @overload
+    def run_step(self, step: Flow[R], request: Request) -> R: ...
+    @overload
+    def run_step(self, step: R, request: Request) -> R: ...
+    def run_step(self, step: Any, request: Request) -> Any:
         """Runs one step alone, by the request's limits; its recorder has the trace."""
         return run(step, request.recorder, request.limits)
 
-    async def arun_step(self, step: Flow[R], request: Request) -> R:
+    @overload
+    async def arun_step(self, step: Flow[R], request: Request) -> R: ...
+    @overload
+    async def arun_step(self, step: R, request: Request) -> R: ...
+    async def arun_step(self, step: Any, request: Request) -> Any:
         """The same as ``run_step``, without blocking the event loop."""
         return await arun(step, request.recorder, request.limits)
 
@@ -281,28 +299,29 @@ class PerspectivePipeline:
         extraction: Extraction,
         candidates: Sequence[Candidate],
         chosen: Sequence[Candidate],
-    ) -> Flow[RetrievalResult]:
+    ) -> RetrievalResult:
         """The result with its coverage and trace; raises CoverageError under "require"."""
-        about = None
+        about, nothing = None, False
         if request.floor is not None:
             about = related([*candidates, *chosen], request.floor)[len(candidates) :]
+            if not about.any():
+                nothing = says_nothing(request.question, chosen, request.floor)
             if request.options.drop_unrelated:
                 chosen = [c for c, there in zip(chosen, about.tolist(), strict=True) if there]
                 about = about[about]
-        coverage, judged, reported = None, None, None
-        if is_judged(request, extraction):
-            judged = self.judge
-            coverage = coverage_of(
-                chosen,
-                extraction.perspectives,
-                rule_of(request, extraction),
-                exclusive=extraction.exclusive,
-                about=about,
-                scale=request.scale,
-            )
-            texts = [each.passage.text for each in chosen]
-            said = yield from aside(characters(chosen), lambda: list(map(only_reports, texts)))
-            reported = np.array(said, dtype=bool)
+        by = self.judge if is_judged(request, extraction) else None
+        coverage = coverage_of(
+            chosen,
+            extraction.perspectives,
+            rule_of(request, extraction),
+            exclusive=extraction.exclusive,
+            about=about,
+            scale=request.scale,
+            judged=by is not None,
+        )
+        reported = None
+        if by is not None:
+            reported = np.array([only_reports(each.passage.text) for each in chosen], dtype=bool)
         result = RetrievalResult(
             question=request.question,
             candidates=tuple(chosen),
@@ -312,8 +331,9 @@ class PerspectivePipeline:
             reading=extraction.reading,
             kind=extraction.kind,
             related=about,
-            caution=caution(request.question, found=bool(extraction.perspectives), judge=judged),
+            caution=caution(request.question, found=bool(extraction.perspectives), judge=by),
             reported=reported,
+            says_nothing=nothing,
         )
         if request.options.coverage == "require":
             require_coverage(result)

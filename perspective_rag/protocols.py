@@ -1,6 +1,6 @@
 """What a component must offer. Anything of the right shape fits; nothing has to be inherited.
 
-Methods of extractors, expanders, judges and answerers may be flows (generators of steps) or plain
+Methods of extractors, expanders, judges and answerers may be flows (generators of calls) or plain
 functions that return the value.
 """
 
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.errors import LLMError
 from perspective_rag.flow.steps import Flow
@@ -22,7 +25,9 @@ from perspective_rag.types import (
     Passage,
     Perspective,
     Prompt,
+    Proof,
     Query,
+    Selection,
     Vector,
 )
 
@@ -204,6 +209,118 @@ class JudgesSides(Protocol):
         sides: tuple[Perspective, Perspective],
         passages: Sequence[Passage],
         relevance: Vector,
+    ) -> Flow[Matrix] | Matrix: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """What a selector chooses from: n candidates, in the order of relevance, and m perspectives.
+
+    - ``relevance`` (n,): higher is better, by the place in that order.
+    - ``support`` (n, m): P(candidate supports perspective), NaN where it was not judged.
+    - ``listed`` (n, m): which of these are shown as support; ``quotas`` (m,): how many of the
+      chosen should be, for each perspective.
+    - ``weights`` (m,): higher = that perspective matters more.
+    - ``plain`` (n,): the place that plain search, with the question alone, gave a candidate, from 1
+      on; infinite where it did not find it.
+    - ``overlaps``: for each candidate the others that share a good part of its text.
+    - ``cosines`` (n,): cosine to the question, ``nearness`` (n, m): to each perspective; NaN where
+      it is not known.
+    - ``embeddings`` (n, d): NaN where one is not known; None where none is.
+    - ``coverage_weight`` in [0, 1]: what the option of that name says.
+    """
+
+    relevance: Vector
+    support: Matrix
+    listed: NDArray[np.bool_]
+    quotas: Sequence[int]
+    weights: Vector
+    plain: Vector
+    overlaps: Sequence[frozenset[int]]
+    cosines: Vector
+    nearness: Matrix
+    embeddings: Matrix | None
+    coverage_weight: float
+
+    def plain_order(self) -> list[int]:
+        """The candidates, those that plain search found first, in its order."""
+        order: list[int] = np.argsort(self.plain, kind="stable").tolist()
+        return order
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """Chooses at most ``k`` of the candidates: their places, in the order they are to be shown.
+
+    Anything of this shape is one. Passages that repeat others are not among the candidates, and
+    ``max_per_source`` is seen to outside. One that raises is replaced by the default, which is
+    recorded.
+    """
+
+    def select(self, choice: Choice, k: int) -> Selection: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """What a judge of lists says of n passages.
+
+    ``support``, shape (n, n_perspectives), is P(support), NaN where it could not judge. ``proofs``
+    holds for each passage, by perspective id, the words that prove the support. ``own`` (n,): which
+    verdicts are the judge's own, and not those of one that stood in for it.
+    """
+
+    support: Matrix
+    proofs: tuple[Mapping[str, Proof], ...]
+    own: NDArray[np.bool_]
+
+
+@runtime_checkable
+class JudgesLists(Protocol):
+    """A judge that reads the candidates of a question together, beside all its sides.
+
+    It is given up to ``batch_size`` candidates at once (None: it reads no lists after all), and no
+    more than the option ``judge_k`` for a question. ``question`` may be empty; ``relevance`` is
+    that of ``JudgesSides``; ``exclusive`` says that the perspectives contradict each other.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def batch_size(self) -> int | None: ...
+
+    def judge_list(
+        self,
+        question: str,
+        perspectives: Sequence[Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+        *,
+        exclusive: bool = False,
+    ) -> Flow[Judged] | Judged: ...
+
+
+@runtime_checkable
+class SecondJudge(Protocol):
+    """A judge that reads again what another one would list.
+
+    ``read_again`` gives shape (n, 2): P(passages[i] supports sides[i]), the first of which is
+    contradicted by the second (None: by its negation); NaN where it could not judge. ``first`` has
+    that shape and holds what the first judge said, NaN where it said nothing. ``second_listing``
+    says from when support read so is listed.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def second_listing(self) -> ListingRule: ...
+
+    def read_again(
+        self,
+        sides: Sequence[tuple[Perspective, Perspective | None]],
+        passages: Sequence[Passage],
+        first: Matrix,
     ) -> Flow[Matrix] | Matrix: ...
 
 

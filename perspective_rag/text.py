@@ -133,7 +133,12 @@ def topic_words(text: str) -> frozenset[str]:
 
 def names_all(text: str, beginnings: frozenset[str]) -> bool:
     """Whether a text has a word with each of the beginnings that ``topic_words`` gave."""
-    return beginnings <= {_beginning(word) for word in words(text)}
+    return named(text, beginnings) == len(beginnings)
+
+
+def named(text: str, beginnings: frozenset[str]) -> int:
+    """How many of the beginnings that ``topic_words`` gave a word of a text has."""
+    return len(beginnings & {_beginning(word) for word in words(text)})
 
 
 def _beginning(word: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.redaction import redacted, scrubbed
-from perspective_rag.text import valid
+from perspective_rag.text import printable, valid
 from perspective_rag.validation import is_number, valid_fields
 from perspective_rag.values import as_text, json_ready
 
@@ -65,7 +65,8 @@ class Extraction:
     root X), ``instruction`` what was split off. ``kind`` is the sort of question, ``reading``
     tells a person how it was understood ("I understood: ..."; empty where no rule read it).
     ``exclusive``: the two sides of a claim contradict each other, so that no passage can support
-    both; aspects and named answers need not.
+    both; aspects and named answers need not. ``misspelt`` is the root as it was typed, where its
+    spelling was mended (else empty): it is searched too.
     """
 
     root: str
@@ -74,9 +75,10 @@ class Extraction:
     kind: Kind = "open"
     reading: str = ""
     exclusive: bool = False
+    misspelt: str = ""
 
     def __post_init__(self) -> None:
-        valid_fields(self, "root", "instruction", "reading")
+        valid_fields(self, "root", "instruction", "reading", "misspelt")
         given = self.perspectives
         if not isinstance(self.root, str):
             raise ConfigError(f"the root of an Extraction must be a string; got {self.root!r:.200}")
@@ -159,13 +161,41 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """The words of a passage that prove its side: ``text[start:end]``, in characters."""
+
+    start: int
+    end: int
+
+    def of(self, passage: Passage) -> str:
+        """The words themselves."""
+        return passage.text[self.start : self.end]
+
+    def in_printable(self, passage: Passage) -> tuple[int, int] | None:
+        """Where they stand in ``text.printable`` of the text, (start, end) in characters; None
+        where what is not printable cuts through them.
+        """
+        before, words = printable(passage.text[: self.start]), printable(self.of(passage))
+        if not words or not printable(passage.text).startswith(before + words):
+            return None
+        return len(before), len(before) + len(words)
+
+    def to_dict(self, passage: Passage) -> dict[str, Any]:
+        """Where they stand, and the words."""
+        return {"start": self.start, "end": self.end, "text": self.of(passage)}
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A passage on its way to the result, with the score of every stage it went through.
 
     ``score`` is the score of the last stage that ordered it. ``scores`` keeps all of them by name:
-    ``fused``, ``relevance`` (cosine to the question), ``selected`` (the value of the pick) and
-    ``search:<query>`` (what the store said). ``support`` maps a perspective's id to P(the passage
-    supports it); a perspective that was not judged is absent.
+    ``fused``, ``relevance`` (cosine to the question), ``plain`` (1 / its place in the ranking of
+    the question alone; absent where the question did not find it), ``selected`` (the value of the
+    pick) and ``search:<query>`` (what the store said). ``found_by`` begins with the query that
+    brought it. ``support`` maps a perspective's id to P(the passage supports it); a perspective
+    that was not judged is absent. ``proofs`` maps a perspective's id to the words that prove the
+    support, where the judge quoted them.
     """
 
     passage: Passage
@@ -174,6 +204,7 @@ class Candidate:
     found_by: tuple[str, ...] = ()
     support: Mapping[str, float] = field(default_factory=dict, hash=False)
     embedding: Vector | None = field(default=None, repr=False, compare=False)
+    proofs: Mapping[str, Proof] = field(default_factory=dict, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The candidate as JSON-ready values, without its embedding."""
@@ -186,9 +217,20 @@ class Candidate:
                 "scores": self.scores,
                 "found_by": self.found_by,
                 "support": self.support,
+                "proofs": {
+                    name: proof.to_dict(self.passage) for name, proof in self.proofs.items()
+                },
             }
         )
         return values
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` at the pick."""
+
+    indices: Sequence[int]
+    scores: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,15 @@ _KINDS = {
     "embeddings": _EMBEDDER,
     "llm": _LLM,
     "judge": _JUDGE,
+    "second_judge": _Kind(
+        "a SecondJudge",
+        ("name", "second_listing", "read_again"),
+        hint="larger_judge() is the one of the distribution perspective-rag-judge",
+    ),
     "extractor": _Kind("an Extractor", ("extract",), "CallableExtractor"),
     "expander": _Kind("an Expander", ("expand",)),
     "answerer": _Kind("an Answerer", ("answer",)),
+    "selector": _Kind("a Selector", ("select",), hint="PlainFirst() is the default"),
     "fallback": _Kind("an Extractor", ("extract",), "CallableExtractor"),
     "options": _Kind(
         "PipelineOptions", ("override", "to_dict"), hint="PipelineOptions.from_dict reads a mapping"
@@ -109,10 +115,8 @@ def check_components(**given: Any) -> None:
 def check_component(parameter: str, value: T, *, framework: str = "") -> T:
     """``value``, if it can be the component that ``parameter`` asks for.
 
-    ``parameter`` is "store", "embedder" (or "embeddings"), "llm", "judge", "extractor",
-    "expander", "answerer", "limiter", "telemetry" or "options"; ``framework`` names what else is
-    accepted there, such as "a LangChain model". Raises ConfigError that says what was given and
-    what to pass instead.
+    ``parameter`` is a key of ``_KINDS``; ``framework`` names what else is accepted there, such as
+    "a LangChain model". Raises ConfigError that says what was given and what to pass instead.
     """
     kind = _KINDS[parameter]
     lacking = [name for name in kind.members if not hasattr(value, name)]

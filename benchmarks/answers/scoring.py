@@ -44,7 +44,7 @@ def row(case: Case, reply: Reply, judge: Judge) -> dict[str, Any]:
         "answerable": case.answerable,
         "sentences": len(said),
         "cited": sum(_valid(each) for each in said),
-        "borne_out": sum(claim.verified is True for claim in held),
+        "borne_out": sum(claim.verified is True or claim.checked == "quoted" for claim in held),
         "overlap": [_overlap(each, texts) for each in cited],
         "words": sum(len(words(each.text)) for each in said),
         "sides": counts,

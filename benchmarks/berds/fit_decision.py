@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks berds.fit_decision",
         description="Fits the thresholds between two opposing perspectives.",
-        epilog="Data: labelled pairs of yours; see perspective_rag.training.data.",
+        epilog="Data: labelled pairs of yours; see perspective_rag_train.data.",
     )
     parser.add_argument("--dev", type=Path, required=True, help="labelled pairs (.jsonl or .gz)")
     parser.add_argument("--judge", default="scorer", help="as for benchmarks.berds")

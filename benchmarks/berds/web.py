@@ -6,10 +6,10 @@ from pathlib import Path
 
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import PerQuestion
+from benchmarks.web.corpora import WebCorpus
+from benchmarks.web.search_results import JsonSearch, SearchEngine, SerperSearch
 from perspective_rag import BM25Store, ConfigError
 from perspective_rag.protocols import Embedder, Store
-from perspective_rag.web.corpora import WebCorpus
-from perspective_rag.web.search_results import JsonSearch, SearchEngine, SerperSearch
 
 
 def web_retriever(

@@ -125,6 +125,6 @@ def _outcome(result: RetrievalResult, seconds: float) -> Outcome:
         stages={stage: round(value, 6) for stage, value in trace.seconds.items()},
         searches=trace.calls.get("search", 0),
         judged_pairs=trace.counts.get("judged_pairs", 0),
-        complete=result.coverage.complete if result.coverage is not None else None,
+        complete=result.coverage.complete if result.coverage.judged else None,
         degradations=tuple(f"{each.stage}: {each.message}" for each in trace.degradations),
     )

@@ -33,7 +33,7 @@ def _run(run: Run) -> int:
     asked = read_asked()
     with console.status("asking"):
         pipeline = local_pipeline(
-            corpus, embedder=embedder, judge=judge, dense=True, cache=options.cache, strict=True
+            corpus, embedder=embedder, judge=judge, cache=options.cache, strict=True
         )
         found = measure(pipeline, asked, read_labels())
     found["limits"] = limits.model_dump(exclude_none=True)

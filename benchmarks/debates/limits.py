@@ -22,7 +22,9 @@ class Least(Strict):
 
     both_sides: float | None = _SHARE
     reworded_both_sides: float | None = _SHARE
+    every_side_listed: float | None = _SHARE
     right_listed: float | None = _SHARE
+    reworded_right_listed: float | None = _SHARE
     agreement: float | None = _SHARE
 
     def missed(self, figures: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Passages embedded a second by the packaged encoder, in float32 and int8 arithmetic, beside
+"""Passages embedded a second by the packaged encoder, beside
 sentence-transformers in float32 with the same model, in turns within one run.
 
 python -m benchmarks embedding --corpus PATH
@@ -42,13 +42,11 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
     step = max(1, len(corpus) // options.texts)
     texts = [each.titled for each in corpus.passages[::step]][: options.texts]
     ours, theirs = OnnxMiniLM(), _sentence_transformer(options.model)
-    int8 = OnnxMiniLM(arithmetic="int8")
     started, load = time.perf_counter(), os.getloadavg()[0]
     with console.status("starting") as status:
         found = measure(
             {
                 "float32": ours.embed_passages,
-                "int8": int8.embed_passages,
                 BASE: lambda each: theirs.encode(
                     list(each), normalize_embeddings=True, show_progress_bar=False
                 ),

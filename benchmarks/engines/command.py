@@ -29,11 +29,11 @@ from perspective_rag import (
     OnnxMiniLM,
     Passage,
     Perspective,
-    RayEngine,
 )
 from perspective_rag.extend import Judge
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.judge.stream import Pair
+from perspective_rag_scale import RayEngine
 
 PARTS = ("packaged", "trivial", "embedding")
 WORDS = (80, 130)

@@ -1,1 +1,1 @@
-"""What a GPU gives: embedding, judging, search, projection and MMR beside the physical limits."""
+"""What a GPU gives: embedding, judging and search beside the physical limits."""

@@ -1,7 +1,7 @@
 """Measures all that runs on a GPU, in one call, each figure beside the physical limit.
 
 python -m benchmarks gpu --out gpu.json
-python -m benchmarks gpu --out gpu.json --only judge mmr      # these again, the others stay
+python -m benchmarks gpu --out gpu.json --only judge          # these again, the others stay
 python -m benchmarks gpu --rehearse                           # small sizes on CPU tensors
 
 Without a GPU it is a rehearsal: every part runs on CPU tensors of small sizes, and no GPU figure is
@@ -25,14 +25,12 @@ from benchmarks.core.command import publish, run_command
 from benchmarks.gpu.device import Device, Limits, measured_limits, this_device
 from benchmarks.gpu.models import Part, embedding, judging
 from benchmarks.gpu.report import tables
-from benchmarks.gpu.vectors import faiss_search, mmr, projection
+from benchmarks.gpu.vectors import faiss_search
 from perspective_rag.errors import ConfigError, MissingDependency
 
 PARTS: dict[str, Part] = {
     "embed": embedding,
     "judge": judging,
-    "projection": projection,
-    "mmr": mmr,
     "faiss": faiss_search,
 }
 BUDGET = 480.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perspective_rag.tensors import load_torch
+from perspective_rag import MissingDependency
 
 REPEATS = 5
 HALVES = ("float16", "bfloat16")
@@ -98,7 +98,10 @@ class Device:
 
 def this_device(*, rehearse: bool = False) -> Device:
     """The GPU of this machine, or the CPU where there is none; MissingDependency without torch."""
-    torch = load_torch("measuring a GPU")
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingDependency("judge", "measuring a GPU") from error
     if not rehearse and torch.cuda.is_available():
         return Device(torch, "cuda", str(torch.cuda.get_device_name()))
     return Device(torch, "cpu", "CPU")

@@ -69,7 +69,7 @@ def judging(device: Device, limits: Limits) -> list[dict[str, Any]]:
         from transformers import AutoModelForSequenceClassification
         from transformers import PreTrainedTokenizerFast as Tokenizer
 
-        from perspective_rag.training.weights import base_from_onnx
+        from perspective_rag_train.weights import base_from_onnx
     except ImportError as error:
         raise MissingDependency("judge", "measuring the judge") from error
     torch = device.torch

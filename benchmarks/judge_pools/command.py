@@ -22,7 +22,7 @@ from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.judge.models import OnnxClassifier
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.storage.fingerprint import file_sha256
-from perspective_rag.training.pools import Readings, calibrated_alone, read_pools
+from perspective_rag_train.pools import Readings, calibrated_alone, read_pools
 
 
 def _run(run: Run) -> int:

@@ -11,8 +11,8 @@ from perspective_rag import Passage
 from perspective_rag.backends.onnx_minilm import OnnxMiniLM
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.storage.jsonl import json_lines
-from perspective_rag.training.metrics import Floats
-from perspective_rag.training.pools import Pool, Readings, cross_fitted, one_sided, report
+from perspective_rag_train.metrics import Floats
+from perspective_rag_train.pools import Pool, Readings, cross_fitted, one_sided, report
 
 ALONE, TWO, RELEVANT = "one statement", "both statements", "both statements and relevance"
 

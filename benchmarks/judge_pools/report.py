@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.core.table import Table
-from perspective_rag.training.pools import LISTED_PRECISION, SEARCHED_PRECISION
+from perspective_rag_train.pools import LISTED_PRECISION, SEARCHED_PRECISION
 
 _AUCS = ("support / rest", "support / opposing", "side-taking / silent")
 

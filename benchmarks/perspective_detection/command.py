@@ -32,7 +32,7 @@ from benchmarks.perspective_detection.robustness import (
 from benchmarks.perspective_detection.speed import speed
 from perspective_rag.errors import ConfigError
 from perspective_rag.protocols import Judge
-from perspective_rag.training.data import read_pairs
+from perspective_rag_train.data import read_pairs
 
 
 def main(

@@ -16,7 +16,9 @@ import psutil
 from threadpoolctl import threadpool_limits
 
 from benchmarks.scale.vectors import CHUNK, DIMENSIONS, Space
-from perspective_rag.backends.faiss_folder import (
+from perspective_rag.types import Matrix, Passage
+from perspective_rag.vectors import normalised
+from perspective_rag_scale.faiss_folder import (
     PASSAGES,
     ROWS,
     FolderManifest,
@@ -24,10 +26,8 @@ from perspective_rag.backends.faiss_folder import (
     part_file,
     read_manifest,
 )
-from perspective_rag.backends.faiss_kinds import Kind, faiss_module
-from perspective_rag.backends.sinks.faiss import FaissSink
-from perspective_rag.types import Matrix, Passage
-from perspective_rag.vectors import normalised
+from perspective_rag_scale.faiss_kinds import Kind, faiss_module
+from perspective_rag_scale.sinks.faiss import FaissSink
 
 KINDS: tuple[Kind, ...] = ("flat", "hnsw", "ivfpq")
 MOST = {"flat": 1_000_000, "hnsw": 1_000_000, "ivfpq": 100_000_000}

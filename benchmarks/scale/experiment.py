@@ -16,14 +16,14 @@ from benchmarks.core.results import hash_of_files
 from benchmarks.scale.collection import KINDS, MEGABYTE, MOST, Cost, Tell, build, written
 from benchmarks.scale.exact import Exact, exact
 from benchmarks.scale.measure import measure
+from benchmarks.scale.precomputed import project_collection
 from benchmarks.scale.store import Noted
 from benchmarks.scale.vectors import DIMENSIONS, PERSPECTIVES, Space
-from perspective_rag.backends import sinks
-from perspective_rag.backends.faiss_folder import PASSAGES
-from perspective_rag.backends.faiss_kinds import Kind
-from perspective_rag.project.precomputed import project_collection
 from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.types import Matrix
+from perspective_rag_scale import sinks
+from perspective_rag_scale.faiss_folder import PASSAGES
+from perspective_rag_scale.faiss_kinds import Kind
 
 PRECOMPUTED_MOST = {"flat": 100_000, "hnsw": 0, "ivfpq": 1_000_000}
 """Up to how many vectors the projected collections are built too."""

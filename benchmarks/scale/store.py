@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scale.exact import Positions
-from perspective_rag.backends.faiss_folder import FaissFolder
 from perspective_rag.flow.steps import Flow
 from perspective_rag.flow.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Perspective, Vector
+from perspective_rag_scale.faiss_folder import FaissFolder
 
 
 class Noted:

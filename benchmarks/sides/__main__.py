@@ -29,7 +29,7 @@ from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 def _run(run: Run) -> int:
     """The status is 0; with --strict a degradation ends the run."""
     options, console = run.options, run.console
-    embedder = run.embedder or OnnxMiniLM(arithmetic=options.arithmetic)
+    embedder = run.embedder or OnnxMiniLM()
     judge, folder = run.judge, None
     if judge is None and options.judge == "default":
         folder = DEFAULT_MODEL
@@ -71,12 +71,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=whole, help="ask the first N questions only")
     parser.add_argument("--only", action="append", help="only rows with this in their name")
     parser.add_argument("--judge", default="default", help=JUDGES)
-    parser.add_argument(
-        "--arithmetic",
-        choices=("float32", "int8"),
-        default="float32",
-        help="of the packaged encoder",
-    )
     parser.add_argument(
         "--llm", metavar="MODEL", help="a language model asked where that is unsure"
     )

@@ -24,7 +24,7 @@ from perspective_rag import (
 from perspective_rag.flow.steps import Flow, complete
 from perspective_rag.judge.support import judge_table
 from perspective_rag.listing import ListingRule
-from perspective_rag.protocols import Embedder, Judge, JudgesSides
+from perspective_rag.protocols import Embedder, Judge, JudgesSides, Selector
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.vectors import cosine
 
@@ -102,11 +102,18 @@ class Bench:
             judge = CachedJudge(judge, cache / "verdicts.sqlite")
         self.judge = WatchedJudge(judge)
 
-    def over(self, corpus: Corpus, *, dense: bool = False) -> PerspectivePipeline:
+    def over(
+        self, corpus: Corpus, *, dense: bool = False, selector: Selector | None = None
+    ) -> PerspectivePipeline:
         """The pipeline over a corpus; ``dense`` searches by vector."""
         judge: Any = self.judge
         return local_pipeline(
-            corpus, cache=self._cache, dense=dense, embedder=self.embedder, judge=judge
+            corpus,
+            cache=self._cache,
+            dense=dense,
+            embedder=self.embedder,
+            judge=judge,
+            selector=selector,
         )
 
     def retrieve(
@@ -149,15 +156,18 @@ class PoolBench(Bench):
     ) -> None:
         super().__init__(embedder, judge, cache, strict=strict)
         self.pools = pools
-        self._pipelines: dict[tuple[str, bool], PerspectivePipeline] = {}
+        self._pipelines: dict[tuple[str, bool, Selector | None], PerspectivePipeline] = {}
         self._near: dict[str, tuple[Outcome, Matrix]] = {}
 
-    def pipeline(self, question: PoolQuestion, *, dense: bool = False) -> PerspectivePipeline:
+    def pipeline(
+        self, question: PoolQuestion, *, dense: bool = False, selector: Selector | None = None
+    ) -> PerspectivePipeline:
         """The pipeline over the pool of a question."""
-        key = (question.id, dense)
+        key = (question.id, dense, selector)
         known = self._pipelines.get(key)
         if known is None:
-            known = self.over(self.pools.corpus(question), dense=dense)
+            corpus = self.pools.corpus(question)
+            known = self.over(corpus, dense=dense, selector=selector)
             if self._cache is not None:
                 self._pipelines[key] = known
         return known

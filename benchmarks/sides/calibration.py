@@ -13,7 +13,7 @@ from benchmarks.sides.asking import PoolBench
 from benchmarks.sides.data import SIDES, PoolQuestion, Verdict, verdict
 from benchmarks.sides.reading import OTHER, Outcome
 from perspective_rag import Perspective, run
-from perspective_rag.training.metrics import auc, expected_calibration_error
+from perspective_rag_train.metrics import auc, expected_calibration_error
 
 BINS = 10
 _EDGE = 1e-6

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from perspective_rag import Candidate, Perspective, RetrievalResult
 
 OTHER = "other"
 """The side of a perspective that is neither of the two statements."""
+
+
+ORIGINS = ("question", "perspectives", "guard")
+"""Whose query brought a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class Outcome:
     without a judge do not; only then ``shown``, ``claimed`` (every side is said to be covered) and
     ``abstained`` (no passage is about the question) say something. ``pairs`` are those that the
     judge was asked about, those that it ruled out unread or knew from before among them.
+    ``brought`` counts the passages returned by whose query brought them (``ORIGINS``).
     """
 
     ranking: tuple[str, ...]
@@ -42,6 +47,7 @@ class Outcome:
     searches: int = 0
     seconds: float = 0.0
     degradations: tuple[str, ...] = ()
+    brought: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def listed(self) -> tuple[Shown, ...]:
@@ -56,7 +62,7 @@ def listed_under(result: RetrievalResult, perspective: Perspective) -> list[Cand
 
 def claims_coverage(result: RetrievalResult) -> bool:
     """Whether the result says that every perspective is covered."""
-    return result.coverage is not None and result.coverage.complete
+    return result.coverage.complete
 
 
 def abstains(result: RetrievalResult) -> bool:
@@ -84,7 +90,7 @@ def outcome_of(
             )
             for each in result.candidates
         ]
-    lists = result.coverage is not None
+    lists = result.coverage.judged
     trace = result.trace
     return Outcome(
         ranking=tuple(passage.id for passage in result.passages),
@@ -96,4 +102,5 @@ def outcome_of(
         searches=trace.calls.get("search", 0),
         seconds=seconds,
         degradations=tuple(f"{each.stage}: {each.message}" for each in trace.degradations),
+        brought={by: trace.counts.get(f"chosen_by_{by}", 0) for by in ORIGINS},
     )

@@ -65,6 +65,7 @@ def both_table(results: Mapping[str, Any], title: str) -> Table:
             "row",
             *(f"both sides among {k}" for k in cuts),
             *(f"vs top-k at {k} (p)" for k in cuts),
+            *(f"worse / better at {k}" for k in cuts),
             "pairs judged",
             "searches",
             "seconds",
@@ -77,6 +78,8 @@ def both_table(results: Mapping[str, Any], title: str) -> Table:
             name,
             *(with_interval(each["both_sides"]) for each in at),
             *(_difference(each["against_top_k"]) for each in at),
+            # Results of before these were counted have none.
+            *(f"{each['worse']} / {each['better']}" if "worse" in each else "-" for each in at),
             f"{at[0]['pairs']:.1f}",
             f"{at[0]['searches']:.1f}",
             _number(seconds, 1, 3),

@@ -12,7 +12,16 @@ from benchmarks.sides.asking import PoolBench
 from benchmarks.sides.data import SIDES, PoolQuestion
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import both_sides, listing
+from perspective_rag.protocols import Selector
 from perspective_rag.select.coverage_greedy import coverage_greedy
+from perspective_rag.select.selectors import (
+    MMR,
+    GreedyCoverage,
+    JointCoverage,
+    PlainFirst,
+    TopK,
+    XQuAD,
+)
 
 PLAIN = "top-k"
 GUARDED = "guarded (defaults)"
@@ -26,6 +35,19 @@ WEIGHTS = (0.95, 0.75, 0.5)
 """The relevance weights that MMR, xQuAD and RxQuAD are fitted over; ties go to the first."""
 THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The values of ``min_support`` that the fitted guard is fitted over."""
+
+COVERAGE_WEIGHTS = (0.9, 0.5, 0.7, 0.8, 1.0)
+"""The values of ``coverage_weight`` that the choice is fitted over."""
+SELECTORS: Mapping[str, Selector] = {
+    "top-k": TopK(),
+    "MMR": MMR(),
+    "xQuAD by cosine": XQuAD(),
+    "RxQuAD by cosine": XQuAD(inferred=True),
+    "greedy coverage": GreedyCoverage(),
+    "joint coverage": JointCoverage(),
+    "plain first": PlainFirst(),
+}
+"""The ways to choose from the same judged candidates, without the guard."""
 
 Ask = Callable[[PoolBench, PoolQuestion, int], Outcome]
 Score = Callable[[Sequence[Outcome], Sequence[PoolQuestion]], tuple[float, ...]]
@@ -64,6 +86,25 @@ def rows() -> list[Row]:
         ),
         Row("question + negation, RRF", {"": _fused("rrf")}),
         Row("question + negation, round robin", {"": _fused("round-robin")}),
+        Row("question + negation, seats", {"": _fused("seats")}),
+        *(
+            Row(f"judged, {name}", {"": _guarded(selector, guard_searches=0)}, judges=True)
+            for name, selector in SELECTORS.items()
+        ),
+        Row(
+            "judged, plain first, weight fitted",
+            {
+                f"coverage {w:g}": _guarded(guard_searches=0, coverage_weight=w)
+                for w in COVERAGE_WEIGHTS
+            },
+            judges=True,
+            score=by_both,
+        ),
+        Row(
+            "judged, plain first, RRF",
+            {"": _guarded(guard_searches=0, fusion="rrf")},
+            judges=True,
+        ),
         Row(GUARDED, {"": _guarded()}, judges=True),
         Row(
             "guarded, threshold fitted",
@@ -134,11 +175,12 @@ def _fused(fusion: str) -> Ask:
     return ask
 
 
-def _guarded(**options: Any) -> Ask:
-    """The pipeline as it is, with the options it has unless told otherwise."""
+def _guarded(selector: Selector | None = None, **options: Any) -> Ask:
+    """The pipeline as it is, with the selector and options it has unless told otherwise."""
 
     def ask(bench: PoolBench, question: PoolQuestion, k: int) -> Outcome:
-        return bench.ask(bench.pipeline(question), question, k=k, **options)[0]
+        pipeline = bench.pipeline(question, selector=selector)
+        return bench.ask(pipeline, question, k=k, **options)[0]
 
     return ask
 

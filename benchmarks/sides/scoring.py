@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.core.bootstrap import interval, paired_difference, ratio_interval
 from benchmarks.core.metrics import mrecall_at_k
 from benchmarks.sides.data import SIDES, TRUE, PoolQuestion, verdict
-from benchmarks.sides.reading import OTHER, Outcome
+from benchmarks.sides.reading import ORIGINS, OTHER, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,9 @@ def figures(
     found: dict[str, Any] = {
         "both_sides": interval(both, seed=seed).to_dict(),
         "against_top_k": paired_difference(both, base_both, seed=seed).to_dict(),
+        "worse": sum(own < plain for own, plain in zip(both, base_both, strict=True)),
+        "better": sum(own > plain for own, plain in zip(both, base_both, strict=True)),
+        "brought": brought_figures(outcomes, base_both),
         "listed": None,
         "claims": None,
         "abstained": None,
@@ -92,6 +95,17 @@ def figures(
         found["claims"] = claim_figures(outcomes, questions, seed=seed)
         found["abstained"] = sum(each.abstained for each in outcomes)
     return found
+
+
+def brought_figures(outcomes: Sequence[Outcome], base_both: Sequence[float]) -> dict[str, Any]:
+    """By whose query the passages returned came in: all of them, and those of the questions whose
+    top k lacks a side.
+    """
+    lacking = [o for o, both in zip(outcomes, base_both, strict=True) if not both]
+    return {
+        name: {by: sum(each.brought.get(by, 0) for each in some) for by in ORIGINS}
+        for name, some in (("all", outcomes), ("top-k lacks a side", lacking))
+    }
 
 
 def listed_figures(counts: Sequence[Listing], *, seed: int) -> dict[str, Any]:

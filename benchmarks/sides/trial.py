@@ -72,7 +72,7 @@ def row_of(result: RetrievalResult, answer: Answer) -> dict[str, Any]:
         "reading": result.reading,
         "perspectives": list(texts.values()),
         "says_nothing": result.says_nothing,
-        "covered": [p.text for p in result.coverage.covered] if result.coverage else [],
+        "covered": [p.text for p in result.coverage.covered],
         "passages": [
             {
                 "id": each.passage.id,

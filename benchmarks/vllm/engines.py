@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks.vllm.measuring import Way
 from perspective_rag import LLMJudge
-from perspective_rag.backends.vllm_engine import VLLMEngine
 from perspective_rag.errors import LLMError
 from perspective_rag.types import Completion, Prompt
+from perspective_rag_scale.vllm_engine import VLLMEngine
 
 STATEMENT_FIRST = (
     "Statement: {{perspective}}\n\n{{passage}}\n\n"

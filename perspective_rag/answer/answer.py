@@ -11,7 +11,9 @@ from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.sections import in_sections, lacking
 from perspective_rag.answer.standing import strengths
 from perspective_rag.errors import ConfigError, PerspectiveRAGError
-from perspective_rag.flow.steps import Flow, aside, characters, complete, degrade, note
+from perspective_rag.flow.recording import degrade, note, whole_request
+from perspective_rag.flow.steps import Flow, complete
+from perspective_rag.judge.inner import pair_judge
 from perspective_rag.protocols import Answerer, Judge, TellsClaims
 from perspective_rag.redaction import scrubbed
 from perspective_rag.results import Answer, Claim, RetrievalResult
@@ -21,6 +23,7 @@ Tell = Callable[[Claim], None]
 """Called with each claim of an answer, as soon as it was checked."""
 
 
+@whole_request
 def answer(
     answerer: Answerer,
     result: RetrievalResult,
@@ -40,6 +43,7 @@ def answer(
     PerspectiveRAGError, with the cause, for one that fails.
     """
     name = f"answerer {type(answerer).__name__}"
+    judge = pair_judge(judge)
     checking = _Checking(result, judge, check_of(check), tell)
     try:
         found = yield from _heard(answerer, result, checking, name)
@@ -54,8 +58,7 @@ def answer(
     unsupported = _unsupported(found, claims, result)
     if check != "off" and found.claims:
         claims = yield from _filled(claims, result, judge, checking)
-    size = characters(result.candidates)
-    strength = found.strength or (yield from aside(size, strengths, result))
+    strength = found.strength or strengths(result)
     sections = tuple(in_sections(claims, result))
     return replace(found, claims=sections, unsupported=unsupported, strength=strength)
 
@@ -116,13 +119,13 @@ class _Checking:
         if found.verified is False:
             done = "was dropped" if self.check == "drop" else "is marked"
             message = f"a sentence that its citation does not support {done}: {claim.text[:200]!r}"
-            yield from degrade("answer", message)
+            degrade("answer", message)
             return found
         side = yield from side_of(found, self.result, self.judge)
         if side != found.perspective:
             side_text = f"a sentence for {found.perspective!r}"
             message = f"{side_text} does not speak for it: {found.text[:200]!r}"
-            yield from degrade("answer", message)
+            degrade("answer", message)
         return replace(found, perspective=side)
 
 
@@ -134,7 +137,7 @@ def _unsupported(
     """
     named = {each.id for each in found.unsupported}
     lost = {claim.perspective for claim in found.claims} - {claim.perspective for claim in claims}
-    if result.coverage is None:
+    if not result.coverage.judged:
         return found.unsupported
     covered = {each.id for each in result.coverage.covered}
     named |= {each for each in lost if each is not None} - covered
@@ -152,6 +155,6 @@ def _filled(
     own = [claim for claim in quoted.claims if claim.perspective in wanted]
     for side in wanted:
         verdict = "its passages are quoted: the answer had no sentence for it that stands"
-        yield from note(decision={"stage": "answer", "perspective": side, "verdict": verdict})
+        note(decision={"stage": "answer", "perspective": side, "verdict": verdict})
     more = yield from checking.all(own)
     return [*claims, *more]

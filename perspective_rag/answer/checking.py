@@ -12,7 +12,8 @@ import numpy as np
 
 from perspective_rag.answer.citations import citation_keys, without_marks
 from perspective_rag.errors import unknown_name
-from perspective_rag.flow.steps import Flow, aside, characters, degrade
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.sides import read_passages
 from perspective_rag.judge.support import judge_table, listing_rule
 from perspective_rag.protocols import Judge
@@ -42,27 +43,27 @@ def check_of(value: str) -> ClaimCheck:
 def checked(
     claims: Sequence[Claim], result: RetrievalResult, judge: Judge | None
 ) -> Flow[list[Claim]]:
-    """The claims with ``verified``; those that have it already stay as they are.
+    """The claims with ``verified`` and ``checked``; those that have one stay as they are.
 
-    True: a cited passage holds the words of the claim, or the judge finds that one supports it;
-    citations that do not are taken off it. False: none does, or words in quotation marks stand in
-    no cited passage. None: nobody could say. A judge that fails is recorded.
+    "quoted": a cited passage holds the words of the claim; "supported", and True: the judge finds
+    that one supports it; citations that do not are taken off it. False: none does, or words in
+    quotation marks stand in no cited passage. None: nobody could say. A judge that fails is
+    recorded.
     """
     keys = citation_keys(result.candidates)
     passages = dict(zip(keys, result.passages, strict=True))
     found: list[Claim] = []
-    size = characters(result.candidates)
     for claim in claims:
-        if claim.verified is not None:
+        if claim.verified is not None or claim.checked:
             found.append(claim)
             continue
-        by_words = yield from aside(size, _by_words, claim, passages)
-        if by_words.verified is None and judge is not None:
+        by_words = _by_words(claim, passages)
+        if by_words.verified is None and not by_words.checked and judge is not None:
             try:
                 by_words = yield from _judged(by_words, passages, judge)
             except Exception as error:
                 message = "the judge failed; the citations of the answer are not checked"
-                yield from degrade("answer", message, error)
+                degrade("answer", message, error)
                 judge = None
         found.append(by_words)
     return found
@@ -77,7 +78,7 @@ def side_of(claim: Claim, result: RetrievalResult, judge: Judge | None) -> Flow[
     """
     coverage = result.coverage
     ids = [each.id for each in result.perspectives]
-    if judge is None or coverage is None or claim.perspective not in ids:
+    if judge is None or not coverage.judged or claim.perspective not in ids:
         return claim.perspective
     column = ids.index(claim.perspective)
     keys = citation_keys(result.candidates)
@@ -96,7 +97,7 @@ def side_of(claim: Claim, result: RetrievalResult, judge: Judge | None) -> Flow[
             scale=coverage.scale,
         )
     except Exception as error:
-        yield from degrade("answer", "the judge failed; whose side a sentence takes is open", error)
+        degrade("answer", "the judge failed; whose side a sentence takes is open", error)
         return claim.perspective
     verdicts = coverage.rule.verdicts(support, coverage.contradicts)[0]
     rivals = np.flatnonzero(coverage.contradicts[column]).tolist()
@@ -105,10 +106,11 @@ def side_of(claim: Claim, result: RetrievalResult, judge: Judge | None) -> Flow[
 
 
 def misquoted(claim: Claim, texts: Sequence[str]) -> bool:
-    """Whether a claim has words in quotation marks that stand in none of the texts."""
+    """Whether a claim's quote, or words in quotation marks, stand in none of the texts."""
     keys = [text_key(text) for text in texts]
     quotes = [text_key(quote) for quote in _QUOTED.findall(claim.text)]
     long = [quote for quote in quotes if len(quote.split()) >= _LEAST_WORDS]
+    long += [text_key(claim.quote)] if claim.quote else []
     return any(all(quote not in key for key in keys) for quote in long)
 
 
@@ -123,7 +125,7 @@ def _by_words(claim: Claim, passages: Mapping[str, Passage]) -> Claim:
         return replace(claim, verified=False)
     holders = [key for key in cited if _quoted(claim, [passages[key].text])]
     if holders:
-        return replace(claim, citations=tuple(holders), verified=True)
+        return replace(claim, citations=tuple(holders), checked="quoted")
     return replace(claim, citations=tuple(cited))
 
 
@@ -136,7 +138,7 @@ def _judged(claim: Claim, passages: Mapping[str, Passage], judge: Judge) -> Flow
     kept = [key for key, value in values.items() if value >= threshold]
     unknown = [key for key, value in values.items() if math.isnan(value)]
     if kept:
-        return replace(claim, citations=tuple(kept), verified=True)
+        return replace(claim, citations=tuple(kept), verified=True, checked="supported")
     if unknown:
         return replace(claim, citations=tuple(unknown))
     return replace(claim, verified=False)

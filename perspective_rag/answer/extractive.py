@@ -6,12 +6,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.answer.citations import citation_keys
 from perspective_rag.answer.reported import is_reported
-from perspective_rag.answer.sentences import Sentence, nearest, overlaps, quotable, shares_topic
+from perspective_rag.answer.sentences import (
+    Sentence,
+    argues,
+    demands,
+    nearest,
+    overlaps,
+    proving,
+    restates,
+    shares_topic,
+    stands_alone,
+    tellable,
+    tells_a_story,
+)
 from perspective_rag.answer.standing import standing
-from perspective_rag.flow.steps import Flow, aside, characters, degrade, note
+from perspective_rag.flow.recording import degrade, note
+from perspective_rag.flow.steps import Flow
+from perspective_rag.judge.inner import pair_judge
 from perspective_rag.judge.sides import read_passages
 from perspective_rag.protocols import Judge
 from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
@@ -22,22 +37,33 @@ from perspective_rag.validation import count
 MOST_JUDGED = 300
 """Sentences that are judged: those of very long passages would be thousands."""
 
+SHORT = 35
+"""Words of a sentence that can lead a side."""
+
+# What a sentence loses in rank; from _POOR on it is left out where its side has a better one.
+_POOR = 1.0
+_LONG, _NO_REASON, _DEMAND, _HAPPENED = 0.2, 0.4, 0.3, 0.5
+_UNSURE, _RESTATES, _REPORTED = 1.0, 1.5, 4.0
+
 
 class ExtractiveAnswerer:
-    """Quotes, for each perspective, the ``sentences`` sentences that support it best.
+    """Quotes, for each perspective, at most ``sentences`` sentences that support it best.
 
-    They come from the passages listed under it. With a ``judge`` each sentence is judged by itself,
-    and quoted only where the result's listing rule lists it too; without one the passage's support
-    and the words shared with the perspective rank it. A sentence that only reports a position
-    stands after those that take it. Of more than ``MOST_JUDGED`` sentences those that share most
-    words with the perspectives are read. ``language`` is that of the passages, by whose rules
-    sentences are cut; what only reports is told in English alone.
+    They come from the passages listed under it, each as it can stand alone (``tellable``); those
+    that hold the judge's own proofs stand first. With a ``judge`` each other one is judged by
+    itself, without one the passage's support and the words shared with the perspective rank it.
+    First come short ones that give a reason, then what is to be done. What says the perspective
+    over again, only reports a position, or is not listed by itself, is quoted only where its
+    passages have nothing else, so that no listed side is blank. Of more than ``MOST_JUDGED``
+    sentences those that share most words with the perspectives are read. ``language`` is that of
+    the passages, by whose rules sentences are cut; how a sentence begins and what only reports is
+    told in English alone.
     """
 
     def __init__(
         self, judge: Judge | None = None, *, sentences: int = 2, language: str = "en"
     ) -> None:
-        self.judge = judge
+        self.judge = pair_judge(judge)
         self.language = language
         self.sentences = count("sentences", sentences)
 
@@ -50,49 +76,57 @@ class ExtractiveAnswerer:
         best; where the corpus says nothing about the question there is none. A judge that fails is
         recorded. The caller adds the trace.
         """
-        size = characters(result.candidates)
-        summary = yield from aside(size, standing, result)
-        if result.says_nothing or (result.coverage is not None and result.coverage.says_nothing):
+        summary = standing(result)
+        if result.says_nothing:
             return Answer((), result.perspectives, summary=summary)
-        if not result.perspectives or result.coverage is None:
-            best = yield from aside(size, _best_for_question, result, self.language)
-            return Answer(best, summary=summary)
+        if not result.perspectives or not result.coverage.judged:
+            return Answer(_best_for_question(result, self.language), summary=summary)
         listed = result.coverage.listed
         asked = np.flatnonzero(listed.any(axis=0)).tolist()
         unsupported = tuple(p for j, p in enumerate(result.perspectives) if j not in asked)
         if not asked:
             return Answer((), unsupported, summary=summary)
         places = _by_perspective(result.coverage, asked)
-        sentences = yield from aside(size, quotable, result.candidates, places, self.language)
+        sentences = tellable(result.candidates, places, self.language)
         if len(sentences) > MOST_JUDGED:
             left = len(sentences) - MOST_JUDGED
             asked_for = [result.perspectives[column].text for column in asked]
-            sentences = yield from aside(size, nearest, asked_for, sentences, MOST_JUDGED)
+            sentences = nearest(asked_for, sentences, MOST_JUDGED)
             verdict = f"{left} sentences that share few words with the perspectives were not read"
-            yield from note(decision={"stage": "answer", "verdict": verdict})
+            note(decision={"stage": "answer", "verdict": verdict})
         judged = yield from self._judged(result, result.coverage, sentences)
-        scores, sources = yield from aside(
-            size, self._scores, result, result.coverage, sentences, judged
-        )
+        scores, sources, losses, clear = self._scores(result, result.coverage, sentences, judged)
         keys = citation_keys(result.candidates)
         claims: list[Claim] = []
-        assigned = yield from aside(size, self._assign, scores[:, asked].T)
+        texts = [text_key(each.text) for each in sentences]
+        assigned = self._assign(scores[:, asked].T, texts)
         for column, picks in zip(asked, assigned, strict=True):
             side = result.perspectives[column].id
-            for row in picks:
+            good = [row for row in picks if losses[row, column] < _POOR]
+            for row in good or picks[:1]:
                 source = int(sources[row, column])
                 text = sentences[row].holders[source]
-                claims.append(Claim(text, (keys[source],), side, is_reported(text), True))
+                alone = bool(clear[row, column])
+                claims.append(
+                    Claim(
+                        text,
+                        (keys[source],),
+                        side,
+                        is_reported(text),
+                        True if alone else None,
+                        "side" if alone else "quoted",
+                    )
+                )
         left_out = {result.perspectives[j].id: j for j in asked}
         for claim in claims:
             left_out.pop(claim.perspective or "", None)
         for side, column in left_out.items():
             if sentences and np.isneginf(scores[:, column]).all():
                 found = {"stage": "answer", "perspective": side, "verdict": "no sentence by itself"}
-                yield from note(decision=found)
+                note(decision=found)
             else:
                 message = f"every sentence for {side} already stands for another"
-                yield from degrade("answer", message)
+                degrade("answer", message)
         return Answer(tuple(claims), unsupported, summary=summary)
 
     def _judged(
@@ -116,7 +150,7 @@ class ExtractiveAnswerer:
             )
             return judged
         except Exception as error:
-            yield from degrade("answer", "the judge failed; shared words rank sentences", error)
+            degrade("answer", "the judge failed; shared words rank sentences", error)
             return unknown
 
     def _scores(
@@ -125,37 +159,65 @@ class ExtractiveAnswerer:
         coverage: Coverage,
         sentences: Sequence[Sentence],
         judged: Matrix,
-    ) -> tuple[Matrix, np.ndarray[tuple[int, ...], np.dtype[np.int_]]]:
-        """How well each sentence speaks for each perspective, and which candidate it is quoted
-        from, both (n_sentences, n_perspectives); -inf where it cannot be quoted.
+    ) -> tuple[Matrix, NDArray[np.int_], Matrix, NDArray[np.bool_]]:
+        """How well each sentence speaks for each perspective, which candidate it is quoted from,
+        what it lost, and whether by itself it is listed, all (n_sentences, n_perspectives); -inf
+        where it cannot be quoted: what by itself is listed under a contradicting perspective.
         """
         clear = coverage.rule.verdicts(judged, coverage.contradicts) == "clear"
+        rival = np.zeros_like(clear)
+        if coverage.contradicts is not None:
+            rival = clear.astype(int) @ coverage.contradicts.astype(int) > 0
+        proofs = {
+            (place, each.id): [text_key(t) for t in proving(candidate, each.id, self.language)]
+            for place, candidate in enumerate(result.candidates)
+            for each in result.perspectives
+        }
         scores = np.full(judged.shape, -np.inf)
         sources = np.zeros(judged.shape, dtype=int)
+        losses = np.zeros(judged.shape)
         for column, perspective in enumerate(result.perspectives):
             near = overlaps(perspective.text, sentences)
             for row, sentence in enumerate(sentences):
                 held = [i for i in sentence.holders if coverage.listed[i, column]]
+                keys = {i: text_key(sentence.holders[i]) for i in held}
+                proves = [i for i in held if any(t in keys[i] for t in proofs[i, perspective.id])]
                 unjudged = bool(np.isnan(judged[row, column]))
-                if not held or not (unjudged or clear[row, column]):
+                if not held or (rival[row, column] and not proves):
                     continue
-                sources[row, column] = best = max(held, key=lambda i: coverage.support[i, column])
-                known = coverage.support[best, column] if unjudged else judged[row, column]
+                strength = coverage.support[:, column]
+                sources[row, column] = best = max(proves or held, key=strength.__getitem__)
+                known = strength[best] if proves or unjudged else judged[row, column]
                 scores[row, column] = known + near[row] * (1.0 if unjudged else 1e-3)
-                scores[row, column] -= 2.0 * is_reported(sentence.text)
-                # The side itself in other words is no argument for it.
-                scores[row, column] -= 1.0 * _repeats(perspective.text, sentence.text)
-        return scores, sources
+                scores[row, column] += 1.0 * bool(proves)
+                text = sentence.holders[best]
+                losses[row, column] = (
+                    _LONG * (len(text.split()) > SHORT)
+                    + _NO_REASON * (not argues(text))
+                    + _DEMAND * demands(text)
+                    + _HAPPENED * tells_a_story(text)
+                    # The side itself in other words is no argument for it.
+                    + _RESTATES * (restates(perspective.text, text) or not stands_alone(text))
+                    + _UNSURE * (not unjudged and not clear[row, column] and not proves)
+                    + _REPORTED * is_reported(text)
+                )
+                scores[row, column] -= losses[row, column]
+        return scores, sources, losses, clear
 
-    def _assign(self, scores: Matrix) -> list[list[int]]:
-        """Sentences for each row: first one for every row that can have one, then the rest."""
+    def _assign(self, scores: Matrix, texts: Sequence[str]) -> list[list[int]]:
+        """Sentences for each row: first one for every row that can have one, then the rest, of
+        which none holds another.
+        """
         owner = _matched(scores)
         chosen: list[list[int]] = [[] for _ in scores]
         for sentence, row in owner.items():
             chosen[row].append(sentence)
         order = np.argsort(-scores, axis=None, kind="stable")
         for row, sentence in zip(*np.unravel_index(order, scores.shape), strict=True):
-            full = len(chosen[row]) >= self.sentences
+            full = len(chosen[row]) >= self.sentences or any(
+                texts[sentence] in texts[other] or texts[other] in texts[sentence]
+                for other in chosen[row]
+            )
             if not (full or sentence in owner or np.isneginf(scores[row, sentence])):
                 owner[int(sentence)] = int(row)
                 chosen[row].append(int(sentence))
@@ -186,23 +248,19 @@ def _best_for_question(result: RetrievalResult, language: str) -> tuple[Claim, .
     """The sentence nearest to the question, where any is about it."""
     related = result.related
     places = [i for i in range(len(result.candidates)) if related is None or related[i]]
-    sentences = quotable(result.candidates, places, language)
+    sentences = tellable(result.candidates, places, language)
     near = overlaps(result.question, sentences)
     about = [
         (share + 1 / (1 + min(sentence.holders)), -row)
         for row, (share, sentence) in enumerate(zip(near, sentences, strict=True))
-        if shares_topic(result.question, sentence) and not _repeats(result.question, sentence.text)
+        if shares_topic(result.question, sentence) and not restates(result.question, sentence.text)
     ]
     if not about:
         return ()
     best = sentences[-max(about)[1]]
     source = min(best.holders)
     text, cited = best.holders[source], citation_keys(result.candidates)[source]
-    return (Claim(text, (cited,), None, is_reported(text), True),)
-
-
-def _repeats(question: str, text: str) -> bool:
-    return text_key(question) == text_key(text)
+    return (Claim(text, (cited,), None, is_reported(text), checked="quoted"),)
 
 
 def _matched(scores: Matrix) -> dict[int, int]:
@@ -219,6 +277,7 @@ def _matched(scores: Matrix) -> dict[int, int]:
                 return True
         return False
 
-    for row in range(len(scores)):
+    best = scores.max(axis=1, initial=-np.inf)
+    for row in np.argsort(-best, kind="stable").tolist():  # who has a better one is asked first
         place(row, set())
     return owner

@@ -11,19 +11,11 @@ from typing import Any
 
 from perspective_rag.answer.citations import MARK, citation_keys, without_marks
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.answer.standing import standing
+from perspective_rag.answer.standing import standing, unread
 from perspective_rag.answer.streaming import StreamedReply
 from perspective_rag.errors import LLMError, LLMReplyError
-from perspective_rag.flow.steps import (
-    Flow,
-    Reply,
-    aside,
-    ask,
-    call,
-    characters,
-    complete,
-    degrade,
-)
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow, Reply, ask, call, complete
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_json, parse_list, reply_text
 from perspective_rag.protocols import LLM, Answerer, StreamsText
@@ -41,18 +33,21 @@ SCHEMA: dict[str, Any] = {
                 "type": "object",
                 "properties": {
                     "text": {"type": "string"},
+                    "quote": {"type": "string"},
                     "citations": {"type": "array", "items": {"type": "integer"}},
                     "perspective": {"type": ["string", "null"]},
                 },
-                "required": ["text", "citations", "perspective"],
+                "required": ["text", "quote", "citations", "perspective"],
                 "additionalProperties": False,
             },
-        }
+        },
+        "missing": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["claims"],
+    "required": ["claims", "missing"],
     "additionalProperties": False,
 }
 
+_MOST_MISSING, _LONGEST_MISSING = 3, 300
 # "Zoos help. [1] They ..." cites for the sentence before.
 _LATE_MARK = re.compile(
     rf"([.!?。！？])((?:{MARK.pattern})+)".replace("(\\d{1,3}(", "(?:\\d{1,3}(")
@@ -64,6 +59,7 @@ class _Reading:
     """The claims of a reply, and what of it could not stand."""
 
     claims: list[Claim] = field(default_factory=list)
+    missing: tuple[str, ...] = ()
     invented: list[int] = field(default_factory=list)
     dropped: int = 0
     broken: bool = False
@@ -109,13 +105,11 @@ class GroundedAnswerer:
         """The same; where the model gives its reply piece by piece (``StreamsText``), ``tell`` is
         called with each claim once it is complete.
         """
-        size = characters(result.candidates)
-        summary = yield from aside(size, standing, result)
+        summary = standing(result)
         places = _arranged(result)
-        silent = result.coverage is not None and result.coverage.says_nothing
-        if not places or silent or result.says_nothing:
+        if not places or result.says_nothing:
             return Answer((), result.perspectives, summary=summary)
-        prompt = yield from aside(size, self._prompt, result, places)
+        prompt = self._prompt(result, places)
         own_keys = citation_keys(result.candidates)
         keys = [own_keys[place] for place in places]
         known = {p.id for p in result.perspectives}
@@ -131,19 +125,20 @@ class GroundedAnswerer:
             if not reading.claims:
                 raise bad_reply("no claim cites a passage that was shown", text, prompt)
         except LLMError as error:
-            yield from degrade("answer", "no answer by the model: the fallback was used", error)
+            degrade("answer", "no answer by the model: the fallback was used", error)
             instead = self.fallback.answer(result)
             answer: Answer = yield from complete(instead, "fallback answerer", "an Answer")
             return answer
         for message in _complaints(reading):
-            yield from degrade("answer", message, bad_reply(message, text, prompt))
+            degrade("answer", message, bad_reply(message, text, prompt))
         claimed = {claim.perspective for claim in reading.claims}
         unsupported = tuple(
             p
             for p in result.perspectives
-            if result.coverage and not result.supporting(p) and p.id not in claimed
+            if result.coverage.judged and not result.supporting(p) and p.id not in claimed
         )
-        return Answer(tuple(reading.claims), unsupported, summary=summary)
+        claims = tuple(reading.claims)
+        return Answer(claims, unsupported, summary=summary, missing=reading.missing)
 
     def _prompt(self, result: RetrievalResult, places: Sequence[int]) -> Prompt:
         number = {place: i for i, place in enumerate(places, start=1)}
@@ -151,7 +146,7 @@ class GroundedAnswerer:
         lines = []
         for perspective in result.perspectives:
             shown = [f"[{number[place]}]" for place in result.places("clear", perspective)]
-            if result.coverage is None:
+            if not result.coverage.judged or unread(result):
                 held = "passages were not assigned"
             else:
                 held = f"supported by {', '.join(shown)}" if shown else "supported by no passage"
@@ -181,7 +176,7 @@ def _streamed(llm: StreamsText, prompt: Prompt, hear: Callable[[Any], None]) -> 
             if reply.error is not None:
                 if not writing.text:
                     return reply
-                yield from degrade("answer", "the reply broke off", reply.error)
+                degrade("answer", "the reply broke off", reply.error)
                 break
             for item in reply.value:
                 hear(item)
@@ -208,6 +203,7 @@ def _arranged(result: RetrievalResult) -> list[int]:
 
 def _read(text: str, prompt: Prompt, keys: Sequence[str], known: set[str]) -> _Reading:
     broken = False
+    missing: tuple[str, ...] = ()
     try:
         parsed = parse_json(text, prompt)
     except LLMReplyError:
@@ -215,9 +211,11 @@ def _read(text: str, prompt: Prompt, keys: Sequence[str], known: set[str]) -> _R
     else:
         items = parsed.value.get("claims") if isinstance(parsed.value, dict) else parsed.value
         broken = parsed.broken
+        if isinstance(parsed.value, dict):
+            missing = _missing(parsed.value.get("missing"))
     if not isinstance(items, list):
         raise bad_reply("the reply holds no claims", text, prompt)
-    reading = _Reading(broken=broken)
+    reading = _Reading(broken=broken, missing=missing)
     seen: set[str] = set()
     for item in items:
         _take(item, keys, known, reading, seen)
@@ -244,7 +242,16 @@ def _take(
     elif text_key(claim) not in seen:
         seen.add(text_key(claim))
         side = perspective if isinstance(perspective, str) and perspective in known else None
-        reading.claims.append(Claim(claim, tuple(ids), side))
+        quote = item.get("quote")
+        words = " ".join(quote.split()) if isinstance(quote, str) and text_key(quote) else ""
+        reading.claims.append(Claim(claim, tuple(ids), side, quote=MARK.sub("", words).strip()))
+
+
+def _missing(value: Any) -> tuple[str, ...]:
+    """What a reply says that no passage says: a few short lines."""
+    items = value if isinstance(value, list) else []
+    lines = [" ".join(each.split()) for each in items if isinstance(each, str) and text_key(each)]
+    return tuple(line for line in lines[:_MOST_MISSING] if len(line) <= _LONGEST_MISSING)
 
 
 def _plain_claims(text: str) -> list[Any]:

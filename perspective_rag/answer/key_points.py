@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.flow.steps import Flow, call, degrade
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow, call
 from perspective_rag.listing import PACKAGED
 from perspective_rag.protocols import Embedder
 from perspective_rag.results import RetrievalResult
@@ -42,7 +43,7 @@ def key_points(
     its cosine, on the packaged encoder's scale, is at least ``SAME``. None where that scale is not
     known. An encoder that fails is recorded, and there are none.
     """
-    scale = result.coverage.scale if result.coverage is not None else None
+    scale = result.coverage.scale
     listed = {each.id: result.places("clear", each) for each in result.perspectives}
     marked = {
         name: [place for place in places if (place, name) in sentences]
@@ -55,7 +56,7 @@ def key_points(
     counts = {"embedded_texts": len(texts)}
     reply = yield from call("embed", embedder.embed_passages, texts, counts=counts)
     if reply.error is not None:
-        yield from degrade("answer", "the arguments could not be put together", reply.error)
+        degrade("answer", "the arguments could not be put together", reply.error)
         return {}
     vectors = np.asarray(reply.value, dtype=float)
     near = scale.moved(cosine(vectors, vectors), PACKAGED)

@@ -15,7 +15,5 @@ def in_sections(claims: Sequence[Claim], result: RetrievalResult) -> list[Claim]
 
 def lacking(claims: Sequence[Claim], result: RetrievalResult) -> list[str]:
     """The ids of the covered perspectives for which no claim speaks."""
-    if result.coverage is None:
-        return []
     said = {claim.perspective for claim in claims}
     return [each.id for each in result.coverage.covered if each.id not in said]

@@ -1,75 +1,98 @@
-"""How the passages found stand to a question, in a sentence or two."""
+"""How the passages found stand to a question, in a sentence or two; every view says it so.
+
+Counted is what is known. What the judge cannot tell is "not sorted": a statement about the judge,
+never about the corpus.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from perspective_rag.answer.reported import only_reports
+from perspective_rag.identity import voice_of
+from perspective_rag.listing import State
 from perspective_rag.results import RetrievalResult
 from perspective_rag.select.near_duplicates import first_copies
-from perspective_rag.select.sources import source_of
 from perspective_rag.types import Candidate, Perspective
 
-NOTHING = "This corpus says nothing about it: no passage is near enough to the question."
+NOTHING = "This corpus says nothing about it: no passage is near the question or has its words."
+NOT_JUDGED = (
+    "The passages nearest to the question; whether they answer it, and for which side they speak, "
+    "was not judged."
+)
 NEAREST = "The passages nearest to the question; whether they answer it was not judged."
 
+_MOST_NAMED = 2  # sides whose statements stand in the sentence
 _NUMBERS = "no one two three four five six seven eight nine ten".split()
 
 
 def standing(result: RetrievalResult) -> str:
-    """ "3 for, 2 against, 1 mixed; all from two sources", or that nothing is said.
+    """ "3 for, 2 against, 1 arguing both ways, 4 not sorted; all from two sources", or that nothing
+    is said.
 
-    Counted are the passages listed under each perspective, repeats once. What is only leaning "may
-    bear on this": which side it takes is too often wrong to be named, and while there is such a
-    passage a side without one is "nothing clear enough", not "none". Empty where no judge looked at
-    the passages, or no perspective was asked for.
+    Counted are the passages listed under each perspective, repeats once, and of the others those
+    that surely take no side and those that are not sorted. Sources are counted where each is known
+    (``identity.voice_of``). Empty where no judge looked at the passages, or no perspective was
+    asked for.
     """
     if not result.candidates:
         return "No passage was found."
-    if result.says_nothing or (result.coverage is not None and result.coverage.says_nothing):
+    if result.says_nothing:
         # Of another language, and of what is one's own, nearness says too little.
         return NEAREST if result.caution or result.kind in ("personal", "chat") else NOTHING
-    if result.coverage is None or not result.perspectives:
+    if unread(result):
+        return NOT_JUDGED if result.perspectives else NEAREST
+    if not result.coverage.judged or not result.perspectives:
         return ""
     listed = {each.id: distinct(result.supporting(each)) for each in result.perspectives}
-    mixed, leaning = len(distinct(result.mixed)), len(distinct(leaning_only(result)))
-    further = [f"{mixed} mixed"] if mixed else []
-    further += [f"{leaning} that may bear on this"] if leaning else []
+    further = _further(result)
     if not any(listed.values()):
-        known = f": {', '.join(further)}" if further else ""
-        if leaning:
-            return f"Nothing clear enough was found{known}."
-        return f"No passage found clearly takes a side{known}."
-    empty = "nothing clear enough" if leaning else "none"
-    sides = [
-        f"{len(listed[each.id]) or empty} {_side(each, result.perspectives)}"
-        for each in result.perspectives
-    ]
+        return f"No passage is sorted under a side{_also(further)}."
+    named = [each for each in result.perspectives if listed[each.id]]
     every = distinct([c for found in listed.values() for c in found])
+    sides = [f"{len(listed[each.id])} {_side(each, result.perspectives)}" for each in named]
+    for each in result.perspectives:
+        if not listed[each.id]:
+            sides.append(f"none sorted {_side(each, result.perspectives)}")
+    if len(result.perspectives) > _MOST_NAMED:
+        sides = [f"{len(every)} under {len(named)} of {len(result.perspectives)} sides"]
     reports = sum(only_reports(each.passage.text) for each in every)
     if reports:
         further.append(f"{reports} of those listed only {'reports' if reports == 1 else 'report'}")
-    return f"{', '.join([*sides, *further])}; {_from(every)}{_resting(result, listed)}."
+    said = [", ".join([*sides, *further]), _from(every), *_resting(result, listed)]
+    return f"{'; '.join(filter(None, said))}."
+
+
+def nothing_for(result: RetrievalResult) -> str:
+    """What stands where a perspective has no passage; says nothing of what the corpus holds."""
+    if not result.coverage.judged or unread(result):
+        return "Whether a passage supports this was not judged."
+    count = len(distinct(in_state(result, "not sorted")))
+    return f"No passage is sorted under this{_also([f'{count} not sorted'] if count else [])}."
 
 
 def strengths(result: RetrievalResult) -> dict[str, str]:
-    """On how much each covered perspective rests, by its id: "3 passages from two sources, 1 of
-    which only reports it"; repeats count once.
+    """On how much each covered perspective rests, by its id: "3 passages from two sources; 1 of
+    them only reports what others say"; repeats count once.
     """
-    if result.coverage is None:
-        return {}
     said = {}
     for each in result.coverage.covered:
         found = distinct(result.supporting(each))
         reports = sum(only_reports(c.passage.text) for c in found)
         text = "1 passage" if len(found) == 1 else f"{len(found)} passages"
-        sources = _from(found)
-        text += f", {sources}" if sources.startswith("all") else f" {sources}"
+        if sources := _from(found):
+            text += f", {sources}" if sources.startswith("all") else f" {sources}"
         if reports:
             whom = "it" if len(found) == 1 else f"{reports} of them"
             text += f"; {whom} only {'reports' if reports == 1 else 'report'} what others say"
         said[each.id] = text
     return said
+
+
+def side_name(result: RetrievalResult, perspective: Perspective) -> str:
+    """ "For" or "Against" where the perspectives are those of one claim, else the statement."""
+    side = _side(perspective, result.perspectives)
+    return perspective.text if '"' in side else side.capitalize()
 
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -78,19 +101,39 @@ def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [each for place, each in enumerate(candidates) if first[place] == place]
 
 
-def leaning_only(result: RetrievalResult) -> list[Candidate]:
-    """The candidates that perhaps support a perspective and are listed under none, nor mixed."""
-    found = []
-    for candidate in result.candidates:
-        verdicts = set(result.verdicts_on(candidate).values())
-        if "leaning" in verdicts and not verdicts & {"clear", "mixed"}:
-            found.append(candidate)
-    return found
+def unread(result: RetrievalResult) -> bool:
+    """Whether the judge read nothing, because no passage is near enough to the question."""
+    return result.related is not None and len(result.related) > 0 and not result.related.any()
 
 
 def one_source(candidates: Sequence[Candidate]) -> bool:
-    """Whether several candidates are all from one source."""
-    return len(candidates) > 1 and len({source_of(each.passage) for each in candidates}) == 1
+    """Whether several candidates are all of one known author, address or debate."""
+    voices = {voice_of(each.passage) for each in candidates}
+    return len(candidates) > 1 and len(voices) == 1 and None not in voices
+
+
+def in_state(result: RetrievalResult, state: State) -> list[Candidate]:
+    """The candidates in a state, in their order."""
+    states = result.coverage.states
+    return [c for c, own in zip(result.candidates, states, strict=True) if own == state]
+
+
+def _further(result: RetrievalResult) -> list[str]:
+    """How many passages stand under no side, by state; those not sorted last."""
+    said = []
+    counted: tuple[tuple[State, str], ...] = (
+        ("argues both ways", "arguing both ways"),
+        ("takes no side", "taking no side"),
+        ("not sorted", "not sorted"),
+    )
+    for state, words in counted:
+        if count := len(distinct(in_state(result, state))):
+            said.append(f"{count} {words}")
+    return said
+
+
+def _also(further: Sequence[str]) -> str:
+    return f"; {', '.join(further)}" if further else ""
 
 
 def _side(perspective: Perspective, among: Sequence[Perspective]) -> str:
@@ -100,20 +143,24 @@ def _side(perspective: Perspective, among: Sequence[Perspective]) -> str:
 
 
 def _from(candidates: Sequence[Candidate]) -> str:
-    count = len({source_of(each.passage) for each in candidates})
+    """From how many sources they are; empty where that of one is not known."""
+    voices = {voice_of(each.passage) for each in candidates}
+    count = len(voices)
+    if None in voices:
+        return ""
     number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
     every = "all from" if len(candidates) > count else "from"
     return f"{every} {number} source{'' if count == 1 else 's'}"
 
 
-def _resting(result: RetrievalResult, listed: dict[str, list[Candidate]]) -> str:
-    """Which of several sides rest on one source."""
-    if len(result.perspectives) < 2:
-        return ""
-    said = [
-        f"what is {_side(each, result.perspectives)} rests on one source"
+def _resting(result: RetrievalResult, listed: dict[str, list[Candidate]]) -> list[str]:
+    """Which of several sides rest on one source, unless everything does."""
+    every = [c for found in listed.values() for c in found]
+    if len(result.perspectives) < 2 or one_source(every):
+        return []
+    sides = [
+        _side(each, result.perspectives)
         for each in result.perspectives
         if one_source(listed[each.id])
     ]
-    every = {source_of(c.passage) for found in listed.values() for c in found}
-    return f"; {', '.join(said)}" if said and len(every) > 1 else ""
+    return [f"what is {side} rests on one source" for side in sides]

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from perspective_rag.answer.reported import is_reported
-from perspective_rag.answer.sentences import overlaps, quotable
-from perspective_rag.flow.steps import Flow, degrade
+from perspective_rag.answer.sentences import overlaps, proving, quotable
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.sides import read_passages
 from perspective_rag.protocols import Judge
 from perspective_rag.results import RetrievalResult
@@ -22,13 +23,19 @@ def supporting_sentences(
     """By a listed candidate's place and the perspective's id: the sentence to show first, in the
     passage's words with single spaces and without what looks like a citation.
 
-    The judge reads each sentence alone; where it cannot, shared words rank them. A sentence that
-    only reports a position, or repeats the perspective, stands after the others. A judge that fails
-    is recorded.
+    Where the judge that listed it quoted its proof, the sentence that holds it. Else the judge
+    reads each sentence alone; where it cannot, shared words rank them. A sentence that only reports
+    a position, or repeats the perspective, stands after the others. A judge that fails is recorded.
     """
-    if result.coverage is None or not result.coverage.listed.any():
+    if not result.coverage.listed.any():
         return {}
-    listed = result.coverage.listed
+    listed = result.coverage.listed.copy()
+    proved: dict[tuple[int, str], str] = {}
+    for place, column in np.argwhere(listed).tolist():
+        name = result.perspectives[column].id
+        if held := proving(result.candidates[place], name, language):
+            proved[place, name] = held[0]
+            listed[place, column] = False
     sentences = quotable(result.candidates, np.flatnonzero(listed.any(axis=1)).tolist(), language)
     judged: Matrix = np.full((len(sentences), len(result.perspectives)), np.nan)
     if judge is not None and sentences:
@@ -49,7 +56,7 @@ def supporting_sentences(
             )
         except Exception as error:
             message = "the judge failed; shared words choose the sentence that is marked"
-            yield from degrade("answer", message, error)
+            degrade("answer", message, error)
     found: dict[tuple[int, str], tuple[float, str]] = {}
     for column, perspective in enumerate(result.perspectives):
         near = overlaps(perspective.text, sentences)
@@ -62,4 +69,4 @@ def supporting_sentences(
                 key = place, perspective.id
                 if listed[place, column] and (key not in found or found[key][0] < score):
                     found[key] = score, text
-    return {key: text for key, (_, text) in found.items()}
+    return {**proved, **{key: text for key, (_, text) in found.items()}}

@@ -1,5 +1,6 @@
 """How many sides a retriever shows: an audit of any retriever on questions of one's own."""
 
+from perspective_rag.audit.error import ListingError
 from perspective_rag.audit.figures import audit_figures, worst
 from perspective_rag.audit.measure import Measured, measure
 from perspective_rag.audit.questions import (
@@ -9,11 +10,13 @@ from perspective_rag.audit.questions import (
     write_audit_questions,
 )
 from perspective_rag.audit.report import audit_page
-from perspective_rag.audit.verdict import AuditLimits, sentences
+from perspective_rag.audit.verdict import AuditLimits, AuditVerdict, sentences
 
 __all__ = [
     "AuditLimits",
     "AuditQuestion",
+    "AuditVerdict",
+    "ListingError",
     "Measured",
     "audit_figures",
     "audit_page",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perspective_rag.audit.error import ListingError, listing_errors
 from perspective_rag.audit.measure import NEUTRAL, Audited, Measured, Ranking
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.judge.support import contradictions
@@ -27,7 +28,14 @@ WORDINGS = (NEUTRAL, "support", "oppose")
 Row = Mapping[str, Any]
 
 
-def audit_figures(measured: Measured, *, k: int, depth: int, seed: int = 13) -> dict[str, Any]:
+def audit_figures(
+    measured: Measured,
+    *,
+    k: int,
+    depth: int,
+    seed: int = 13,
+    listing_error: ListingError | None = None,
+) -> dict[str, Any]:
     """JSON-ready: ``questions`` row by row, ``total``, and the passages shown.
 
     A passage takes a perspective where the judge's listing rule lists it ("clear"): of two sides
@@ -41,8 +49,11 @@ def audit_figures(measured: Measured, *, k: int, depth: int, seed: int = 13) -> 
     1 that it decides everything (BERDS, section 8, asks in this way). ``needed`` is how many
     passages from the top take all perspectives, None where ``depth`` do not. ``coverage`` is
     MRecall@k for a question with no more than k perspectives: 1 when all are taken;
-    ``coverage_where_said`` leaves out the questions with the outcome "nothing". ``rule`` is that of
+    ``coverage_where_said`` leaves out the questions with the outcome "nothing". ``told`` counts the
+    questions whose first k passages take a side as far as the judge can tell. ``rule`` is that of
     the first two-sided question (a judge may have another for perspectives that it reads alone).
+    ``listing_error`` is what is known of the judge's errors: ``error`` says how far the figures may
+    be off by it (None: not known).
     """
     rows = [_row(each, k) for each in measured.audited]
     rules = sorted(measured.audited, key=lambda each: each.question.sides is None)
@@ -53,9 +64,19 @@ def audit_figures(measured: Measured, *, k: int, depth: int, seed: int = 13) -> 
         "rule": asdict(rules[0].rule) if rules else None,
         "judged_pairs": measured.judged_pairs,
         "total": _total(rows, k, depth, seed),
+        "error": _error(rows, listing_error, k, seed),
         "questions": rows,
         "degradations": [each.to_dict() for each in measured.degradations],
     }
+
+
+def _error(
+    rows: Sequence[Row], error: ListingError | None, k: int, seed: int
+) -> dict[str, Any] | None:
+    two = [row for row in rows if not row["error"] and row["outcome"]]
+    if error is None or not two:
+        return None
+    return {**asdict(error), **listing_errors(two, error, k, seed)}
 
 
 def worst(rows: Sequence[Row], count: int = 10) -> list[Row]:
@@ -166,6 +187,7 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
         "nothing_found": sum(not _found(row) for row in asked),
         "says_nothing": [row["id"] for row in sided if row["says_nothing"]],
         "with_perspectives": len(sided),
+        "told": sum(_takes_a_side(row) for row in sided),
         "two_sided": len(two),
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
         "one_sided": _interval(
@@ -201,6 +223,11 @@ def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]
             "p95": round(float(np.percentile(seconds, 95)), 6) if seconds else None,
         },
     }
+
+
+def _takes_a_side(row: Row) -> bool:
+    """Whether any of the first k passages takes a side, or argues for two."""
+    return bool(row["covered"]) or bool(row["wordings"][NEUTRAL].get("mixed"))
 
 
 def _found(row: Row) -> int:

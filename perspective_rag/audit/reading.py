@@ -170,5 +170,5 @@ class Reading:
         except (ConfigError, MissingDependency):
             raise
         except Exception as error:
-            yield from not_judged(judge.name, len(pairs), len(pairs), error)
+            not_judged(judge.name, len(pairs), len(pairs), error)
             return np.full(len(pairs), np.nan)

@@ -8,7 +8,15 @@ from typing import Any
 
 from perspective_rag.audit.figures import WORDINGS, worst
 from perspective_rag.audit.measure import NEUTRAL
-from perspective_rag.audit.verdict import bounds, number, problem_line, sentences
+from perspective_rag.audit.verdict import (
+    AuditLimits,
+    AuditVerdict,
+    bounds,
+    error_range,
+    number,
+    problem_line,
+    sentences,
+)
 from perspective_rag.reporting import charts, html
 from perspective_rag.reporting.charts import Point, Share
 
@@ -16,7 +24,7 @@ _SHARES = (
     Share("support", "support"),
     Share("mixed: argue both", "both"),
     Share("oppose", "oppose"),
-    Share("take no side clearly", "none"),
+    Share("not sorted, or no side", "none"),
 )
 _ASKED = {
     NEUTRAL: "the question as it stands",
@@ -36,23 +44,40 @@ _COLOURS = {NEUTRAL: "both", "support": "support", "oppose": "oppose"}
 Figures = Mapping[str, Any]
 
 
-def audit_page(figures: Figures, *, about: Mapping[str, str], missed: Sequence[str] = ()) -> str:
-    """The page; ``about`` names what was audited and with what, ``missed`` the limits it missed.
+_OUTCOMES = (
+    ("both sides shown", "both", ("both",)),
+    ("the supporting side alone", "support", ("support",)),
+    ("the opposing side alone", "oppose", ("oppose",)),
+    ("the judge cannot tell", "none", ("neither", "nothing")),
+)
+
+
+def audit_page(
+    figures: Figures, *, about: Mapping[str, str], verdict: AuditVerdict | None = None
+) -> str:
+    """The page; ``about`` names what was audited and with what, ``verdict`` stands first.
 
     Raises MissingDependency without jinja2.
     """
+    verdict = verdict or AuditLimits().verdict(figures)
     total = figures["total"]
     return html.render(
         _TEMPLATE,
         title="How many sides does this retriever show?",
         about=" · ".join(f"{name}: {value}" for name, value in about.items()),
         sentences=sentences(figures),
-        missed=missed,
+        verdict=verdict,
+        outcomes=_outcomes(figures),
         total=total,
         k=figures["k"],
         sides=_sides(figures),
         leans=_leans(figures),
         follows=number(total["follows"]),
+        lean=f"{number(total['lean'])}, by the judge's errors {error_range(figures, 'lean')}",
+        one_sided=(
+            f"{bounds(total['one_sided'])}, by the judge's errors "
+            f"{error_range(figures, 'one_sided', percent=True)}"
+        ),
         curve=_curve(figures),
         coverage=bounds(total["coverage"]),
         columns=_COLUMNS,
@@ -60,6 +85,14 @@ def audit_page(figures: Figures, *, about: Mapping[str, str], missed: Sequence[s
         worst=[_question(each) for each in worst(figures["questions"])],
         problems=[problem_line(each) for each in figures["degradations"]],
     )
+
+
+def _outcomes(figures: Figures) -> charts.Svg:
+    """One bar: how many questions show what."""
+    outcomes = figures["total"]["outcomes"]
+    shares = [Share(name, colour) for name, colour, _ in _OUTCOMES]
+    counts = [sum(outcomes[each] for each in names) for _, _, names in _OUTCOMES]
+    return charts.stacked_bars(shares, [("questions", counts)])
 
 
 def _sides(figures: Figures) -> charts.Svg:
@@ -137,4 +170,5 @@ def _marks(
     clear = [each for each, verdict in verdicts.items() if verdict == "clear"]
     if clear:
         return [(f"supports: {texts[each]}", css[each]) for each in clear]
-    return [("may bear on this", "")] if "leaning" in verdicts.values() else []
+    silent = set(verdicts.values()) <= {"silent"}
+    return [("takes no side" if silent else "not sorted: the judge cannot tell", "")]

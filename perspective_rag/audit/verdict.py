@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from perspective_rag.audit.figures import TELLING
 from perspective_rag.validation import between
 
 Figures = Mapping[str, Any]
+Outcome = Literal["passed", "missed", "cannot tell", "measured"]
+
+ENOUGH = 0.5
+"""The least share of the questions in which the judge must find a side for limits to pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditVerdict:
+    """What an audit comes to.
+
+    ``outcome``: "passed" or "missed", the limits; "cannot tell", where the judge finds a side in
+    too few questions for limits to mean anything; "measured", where no limits were given.
+    ``sentence`` says it to a person, ``missed`` names the limits that were missed.
+    """
+
+    outcome: Outcome
+    sentence: str
+    missed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +51,35 @@ class AuditLimits:
             if value is not None:
                 between(name, value)
 
+    def verdict(self, figures: Figures) -> AuditVerdict:
+        """The limits against the figures.
+
+        A question in which the judge finds no side is neither one-sided nor leaning. Where more
+        than half of the questions are such, keeping within a limit says nothing, and missing the
+        coverage may be the judge's doing: that is "cannot tell". A one-sidedness or a lean beyond
+        its limit is there all the same, and is "missed".
+        """
+        missed = tuple(self.missed(figures))
+        total = figures["total"]
+        asked, told = total["with_perspectives"], total["told"]
+        given = any(getattr(self, name) is not None for name in self.__slots__)
+        blind = told < ENOUGH * asked or not asked
+        sure = [each for each in missed if not each.startswith("coverage")]
+        if missed and (sure or not blind):
+            return AuditVerdict(
+                "missed", f"{_finding(figures)} Limits missed: {len(missed)}.", missed
+            )
+        if given and blind:
+            said = (
+                f"Cannot tell: in {asked - told} of {counted(asked)} the judge finds no side in "
+                f"the first {figures['k']} passages, so the limits say nothing. Use a stronger "
+                "--judge, or read some of the passages."
+            )
+            return AuditVerdict("cannot tell", said, missed)
+        if not given:
+            return AuditVerdict("measured", _finding(figures))
+        return AuditVerdict("passed", f"{_finding(figures)} Within all limits.")
+
     def missed(self, figures: Figures) -> list[str]:
         """What lies outside the limits, one sentence each; a figure that is not there is missed."""
         total = figures["total"]
@@ -54,6 +101,23 @@ class AuditLimits:
                 word = "at least" if at_least else "at most"
                 found.append(f"{name}: {mean:.3f}, {word} {limit:g} was asked for")
         return found
+
+
+def _finding(figures: Figures) -> str:
+    """The one sentence that stands first."""
+    total, k = figures["total"], figures["k"]
+    outcomes, two = total["outcomes"], total["two_sided"]
+    if not two:
+        if total["coverage"] is None:
+            return "No question had perspectives to look for."
+        return f"{bounds(total['coverage'])} of the questions show every perspective."
+    one, both = outcomes["support"] + outcomes["oppose"], outcomes["both"]
+    rest = two - one - both
+    said = (
+        f"Of {counted(two)}, the first {k} passages show both sides of {both} and one side alone "
+        f"of {one}"
+    )
+    return f"{said}; of {rest} the judge cannot tell." if rest else f"{said}."
 
 
 def sentences(figures: Figures) -> list[str]:
@@ -94,14 +158,23 @@ def sentences(figures: Figures) -> list[str]:
         said = bounds(total["coverage_where_said"])
         result.append(
             f"Nothing said: for {counted(len(total['says_nothing']))} no passage of the first "
-            f"{figures['depth']} speaks to any side, so the corpus or its search has nothing on "
-            f"them; of the other questions, {said} have every perspective."
+            f"{figures['depth']} speaks to any side, and the judge is sure of each; of the other "
+            f"questions, {said} have every perspective."
         )
     if total["short"]:
         result.append(
             f"Short: {counted(len(total['short']))} got fewer than {k} passages, and "
             f"{total['nothing_found']} of them none at all."
         )
+    if error := figures["error"]:
+        result.append(
+            f"Errors of the judge: {100 * error['opposing']:.0f}% of what it lists takes the other "
+            f"side and {100 * error['silent']:.0f}% none ({error['source']}). With such errors, "
+            f"one-sided questions may be {error_range(figures, 'one_sided', percent=True)} and the "
+            f"lean {error_range(figures, 'lean')}; what it does not list is left out of account."
+        )
+    elif two:
+        result.append("Errors of the judge: not known for this judge; read some of the passages.")
     if total["failed"]:
         result.append(f"Left out: {counted(len(total['failed']))} whose search failed.")
     if total["without_perspectives"]:
@@ -121,6 +194,16 @@ def bounds(value: Mapping[str, float] | None) -> str:
         return "–"
     mean, low, high = (100 * value[name] for name in ("mean", "low", "high"))
     return f"{mean:.0f}% [{low:.0f}, {high:.0f}]"
+
+
+def error_range(figures: Figures, name: str, *, percent: bool = False) -> str:
+    """How far a figure may be off by the judge's errors: "8 to 25%"; a dash where not known."""
+    found = (figures["error"] or {}).get(name)
+    if found is None:
+        return "–"
+    if percent:
+        return f"{100 * found['low']:.0f} to {100 * found['high']:.0f}%"
+    return f"{found['low']:+.2f} to {found['high']:+.2f}"
 
 
 def number(value: Mapping[str, float] | None) -> str:

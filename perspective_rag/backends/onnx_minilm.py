@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.backends.int8_products import with_int8_products
 from perspective_rag.backends.length_batches import cores, length_batches
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.flow.cancelling import check_wanted
+from perspective_rag.flow.threads import map_in_pool
 from perspective_rag.listing import PACKAGED
 from perspective_rag.types import Matrix
 from perspective_rag.validation import count
@@ -39,10 +40,6 @@ class OnnxMiniLM:
     are needed to keep them busy. The model is loaded at first use and serves any number of threads.
     A blank text has a row of zeros.
 
-    ``arithmetic="int8"`` multiplies weights kept as int8 without making them floats first: about
-    twice as fast, and other embeddings (see ``int8_products``), so an index and its questions need
-    the same one.
-
     Raises MissingDependency without the packages and ConfigError for files that cannot be used.
     """
 
@@ -55,12 +52,9 @@ class OnnxMiniLM:
         batch_size: int = 8,
         threads: int | None = None,
         pooling: Literal["mean", "cls"] = "mean",
-        arithmetic: Literal["float32", "int8"] = "float32",
     ) -> None:
         if pooling not in ("mean", "cls"):
             raise ConfigError(f"pooling must be 'mean' or 'cls', got {pooling!r}")
-        if arithmetic not in ("float32", "int8"):
-            raise ConfigError(f"arithmetic must be 'float32' or 'int8', got {arithmetic!r}")
         given = {"max_tokens": max_tokens, "batch_size": batch_size, "threads": threads}
         for option, value in given.items():
             if value is not None or option != "threads":
@@ -77,7 +71,6 @@ class OnnxMiniLM:
                 raise ConfigError(f"{path} does not exist; pass model_path and tokenizer_path")
         self.relevance_floor = PACKAGED if model_path is None else None
         self._label = "all-MiniLM-L6-v2-int8" if model_path is None else self._model_path.stem
-        self._arithmetic = arithmetic
         self._max_tokens = max_tokens
         self._batch_size = batch_size
         self._threads = threads
@@ -102,8 +95,6 @@ class OnnxMiniLM:
         """The model, and a hash of everything that its embeddings depend on."""
         # Not ``fingerprint``: trained probes and published results carry this name.
         settings = f"{self._pooling} {self._max_tokens}"
-        if self._arithmetic != "float32":
-            settings += f" {self._arithmetic}"
         found = hashlib.sha256(settings.encode())
         for path in (self._model_path, self._tokenizer_path):
             found.update(path.read_bytes())
@@ -120,6 +111,7 @@ class OnnxMiniLM:
         session, tokenizer = self._load()
         parts = []
         for start in range(0, len(texts), _TOKENISED):
+            check_wanted()
             parts.append(self._rows(session, tokenizer, texts[start : start + _TOKENISED]))
         rows: Matrix = np.concatenate(parts)
         rows[[i for i, text in enumerate(texts) if not text.strip()]] = 0.0
@@ -135,7 +127,8 @@ class OnnxMiniLM:
             return self._embed(session, [ids[i] for i in batch])
 
         # A thread for each batch and not for each part of one: none waits for another.
-        found = list(self._workers.map(embed, batches)) if len(batches) > 1 else [embed(batches[0])]
+        several = len(batches) > 1
+        found = map_in_pool(self._workers, embed, batches) if several else [embed(batches[0])]
         rows: Matrix = np.empty((len(texts), found[0].shape[1]), dtype=np.float32)
         rows[[i for batch in batches for i in batch]] = normalised(np.concatenate(found))
         return rows
@@ -176,12 +169,9 @@ class OnnxMiniLM:
         # Threads that spin while they wait take a busy machine's cores from everything else.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.intra_op_num_threads = 1
-        model: str | bytes = str(self._model_path)
-        if self._arithmetic == "int8":
-            model = with_int8_products(self._model_path)
         try:
             session = onnxruntime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"]
+                str(self._model_path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime has an error class of its own for each cause
             raise ConfigError(f"{self._model_path} is not a usable ONNX model: {error}") from error

@@ -17,9 +17,10 @@ from weakref import WeakKeyDictionary
 from perspective_rag.backends.logprobs import probabilities_of_choice, spellings
 from perspective_rag.backends.messages import messages_of
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.flow.attempt import aheld, held
 from perspective_rag.flow.calls import Limits
 from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.places import AsyncPlaces, Places
+from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.steps import Flow, Reply, call
 from perspective_rag.prompts.replies import no_reply
 from perspective_rag.redaction import public, public_address, secrets_of, without_secrets
@@ -96,7 +97,7 @@ class OpenAICompatibleLLM:
         self.constrain_choices = constrain_choices
         self._api_key = api_key
         self._lock = threading.Lock()
-        self._places = Places(max_concurrency)
+        self._limiter = Limiter(max_concurrency)
         self._client: Any = None
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = WeakKeyDictionary()
         self._rejected: frozenset[str] = frozenset()
@@ -140,7 +141,7 @@ class OpenAICompatibleLLM:
 
         request = self._request(prompt, self._extras(prompt) & {"schema"} - self._rejected)
         try:
-            with self._places.one():
+            with held(self._limiter, "llm"):
                 for piece in pieces(self._settings(), request):
                     yield without_secrets(piece, self._secrets)
         except Exception as raised:
@@ -184,12 +185,12 @@ class OpenAICompatibleLLM:
         return call("llm", self._create, request, afunction=self._acreate)
 
     def _create(self, request: dict[str, Any]) -> Any:
-        with self._places.one():
+        with held(self._limiter, "llm"):
             return self._sync_client().chat.completions.create(**request)
 
     async def _acreate(self, request: dict[str, Any]) -> Any:
         here = await self._here()
-        async with here.places.one():
+        async with aheld(self._limiter, "llm"):
             return await here.client.chat.completions.create(**request)
 
     def _extras(self, prompt: Prompt) -> frozenset[str]:
@@ -247,7 +248,7 @@ class OpenAICompatibleLLM:
 
                 http: Any = TimedAsyncClient(self.timeout)
                 client = AsyncOpenAI(**self._settings(), http_client=http)
-                here = _LoopClient(client, AsyncPlaces(self.max_concurrency), _keep(client))
+                here = _LoopClient(client, _keep(client))
                 self._loops[loop] = here
                 fresh = True
             else:
@@ -264,7 +265,6 @@ class OpenAICompatibleLLM:
 @dataclass(frozen=True, slots=True)
 class _LoopClient:
     client: Any
-    places: AsyncPlaces
     keeper: AsyncGenerator[None, None]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from perspective_rag.errors import CorpusError
+from perspective_rag.storage.private import make_private
 from perspective_rag.types import Passage
 from perspective_rag.values import from_json, json_ready
 
@@ -28,6 +29,8 @@ class PassageFile:
         self._path, self._lock = path, threading.Lock()
         mode = "rwc" if writable else "ro"
         try:
+            if writable:
+                make_private(path)
             self._file = sqlite3.connect(
                 f"file:{quote(str(path))}?mode={mode}", uri=True, check_same_thread=False
             )
@@ -37,7 +40,7 @@ class PassageFile:
                         "CREATE TABLE IF NOT EXISTS passages (place INTEGER PRIMARY KEY, id TEXT"
                         " NOT NULL, text TEXT NOT NULL, metadata TEXT NOT NULL)"
                     )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
 
     def __len__(self) -> int:
@@ -79,7 +82,10 @@ class PassageFile:
     def at(self, places: Sequence[int]) -> dict[int, Passage]:
         """The passages at those of the places that hold one."""
         rows = self._select("place, id, text, metadata", "place", places)
-        return {place: Passage(id, text, from_json(more)) for place, id, text, more in rows}
+        try:
+            return {place: _passage(*parts) for place, *parts in rows}
+        except ValueError as error:
+            raise self._unusable(error) from error
 
     def places(self, ids: Sequence[str]) -> dict[str, int]:
         """The places of those passages that are there."""
@@ -103,5 +109,16 @@ class PassageFile:
                 raise self._unusable(error) from error
         return found
 
-    def _unusable(self, error: sqlite3.Error) -> CorpusError:
+    def _unusable(self, error: Exception) -> CorpusError:
         return CorpusError(f"{self._path} cannot be used: {error}")
+
+
+def _passage(id: object, text: object, more: object) -> Passage:
+    """A row's passage; SQLite holds a value of any kind in any column."""
+    for value in (id, text, more):
+        if not isinstance(value, str):
+            raise ValueError(f"a passage holds {type(value).__name__} where a text should be")
+    metadata = from_json(str(more))
+    if not isinstance(metadata, dict):
+        raise ValueError("a passage's metadata is no JSON object")
+    return Passage(str(id), str(text), metadata)

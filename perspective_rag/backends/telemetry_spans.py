@@ -256,7 +256,7 @@ def _of_outcome(name: str, outcome: Any) -> dict[str, Any]:
             "passages": len(outcome.candidates),
             "says_nothing": outcome.says_nothing,
         }
-        if (coverage := outcome.coverage) is not None:
+        if (coverage := outcome.coverage).judged:
             told |= {
                 "covered": len(coverage.covered),
                 "missing": len(coverage.missing),

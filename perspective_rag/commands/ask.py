@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from perspective_rag.answer.supporting import supporting_sentences
 from perspective_rag.commands.parts import (
     calibration_option,
     console,
@@ -17,6 +18,7 @@ from perspective_rag.commands.parts import (
     opened_pipeline,
     whole,
 )
+from perspective_rag.judge.inner import quick_judge
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.results import Answer, RetrievalResult
 from perspective_rag.text import escaped
@@ -48,9 +50,12 @@ def answer_options(parser: argparse.ArgumentParser, *, once: bool = True) -> Non
     )
     if once:
         parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    parser.add_argument(
+        "--full", action="store_true", help="show the whole passages, not what proves their side"
+    )
     parser.add_argument("-k", type=int, default=6, help="passages to show (default: 6)")
     calibration_option(parser)
-    llm_options(parser, "for perspectives and answer")
+    llm_options(parser, "for perspectives, verdicts and answer")
     judge_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="stop at anything that failed instead of reporting it"
@@ -75,6 +80,14 @@ def answered(
     return result, pipeline.answer(result)
 
 
+def proofs_of(
+    pipeline: PerspectivePipeline, result: RetrievalResult
+) -> Mapping[tuple[int, str], str]:
+    """The sentence of each listed passage that supports its side best."""
+    request = pipeline.request(result.question)
+    return pipeline.run_step(supporting_sentences(quick_judge(pipeline.judge), result), request)
+
+
 def write_json(result: RetrievalResult, answer: Answer) -> None:
     """Both as one JSON document on standard output; what is no number becomes null."""
     document = {"result": result.to_dict(), "answer": answer.to_dict()}
@@ -91,4 +104,4 @@ def _run(options: argparse.Namespace) -> None:
         return
     from perspective_rag.commands.showing import show
 
-    show(result, answer, screen)
+    show(result, answer, screen, proofs_of(pipeline, result), full=options.full)

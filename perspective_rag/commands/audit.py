@@ -20,6 +20,7 @@ from perspective_rag.audit import (
     with_perspectives,
     write_audit_questions,
 )
+from perspective_rag.audit.error import PACKAGED
 from perspective_rag.audit.measure import Progress, check_cuts
 from perspective_rag.backends.callables import CallableStore
 from perspective_rag.commands.parts import (
@@ -46,7 +47,8 @@ from perspective_rag.storage.whole_file import replace_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-MISSED = 1
+MISSED, CANNOT_TELL = 1, 3
+"""Exit codes; 2 is that of an error."""
 _LIMITS = ("max_one_sided", "min_coverage", "max_lean", "max_follows")
 
 
@@ -68,7 +70,14 @@ def add_command(commands: Any) -> None:
     add("--min-support", type=float, help="probability that counts as support, in [0, 1]")
     add("-k", type=int, default=5, help="passages a model is shown (default: %(default)s)")
     add("--depth", type=int, default=30, help="passages looked through (default: %(default)s)")
-    add("--limit", type=int, metavar="N", help="the first N questions only, for a first answer")
+    add(
+        "--first",
+        "--limit",
+        dest="first",
+        type=int,
+        metavar="N",
+        help="the first N questions only, for a first answer (--limit is its older name)",
+    )
     add("--seed", type=whole, default=13, help="of the resampling")
     add("--strict", action="store_true", help="anything that fails is an error")
     add("--out", type=Path, default=Path("audit"), help="folder of the report (default: audit)")
@@ -77,7 +86,7 @@ def add_command(commands: Any) -> None:
             f"--{name.replace('_', '-')}",
             type=float,
             metavar="X",
-            help="limit, in [0, 1]: status 1",
+            help="limit, in [0, 1]: exit code 1 where missed, 3 where the judge cannot tell",
         )
     parser.set_defaults(run=_run)
 
@@ -119,25 +128,33 @@ def _run(options: argparse.Namespace) -> int:
             on_progress=progress,
         )
     measured = replace(measured, degradations=[*problems, *measured.degradations])
-    figures = audit_figures(measured, k=options.k, depth=depth, seed=options.seed)
+    known = PACKAGED if options.judge == "default" and not calibration else None
+    figures = audit_figures(
+        measured, k=options.k, depth=depth, seed=options.seed, listing_error=known
+    )
     about = {"Retriever": name, "Questions": options.questions.name, "Judge": judge.name}
     if options.pipeline and options.judge == "default":
         about["Caution"] = "the judge that scores is the one that chose; give another --judge"
-    missed = limits.missed(figures)
-    document = {"about": about, **figures, "missed": missed}
+    verdict = limits.verdict(figures)
+    document = {
+        "about": about,
+        "verdict": {"outcome": verdict.outcome, "sentence": verdict.sentence},
+        **figures,
+        "missed": list(verdict.missed),
+    }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    replace_file(options.out / "audit.html", audit_page(figures, about=about, missed=missed))
+    replace_file(options.out / "audit.html", audit_page(figures, about=about, verdict=verdict))
     replace_file(options.out / "audit.json", text + "\n")
     from perspective_rag.commands.audit_tables import show_audit
 
-    show_audit(figures, about, missed, screen)
+    show_audit(figures, about, verdict, screen)
     screen.print(
         f"Written: {options.out / 'audit.html'}, {options.out / 'audit.json'}, {written}",
         markup=False,
         highlight=False,
         soft_wrap=True,
     )
-    return MISSED if missed else 0
+    return {"missed": MISSED, "cannot tell": CANNOT_TELL}.get(verdict.outcome, 0)
 
 
 def _encoder(options: argparse.Namespace) -> Embedder | None:
@@ -152,10 +169,10 @@ def _encoder(options: argparse.Namespace) -> Embedder | None:
 def _questions(options: argparse.Namespace) -> list[AuditQuestion]:
     """The questions, with the perspectives of the file that was given for those it holds."""
     questions = read_audit_questions(options.questions)
-    if options.limit is not None:
-        if options.limit < 1:
-            raise ConfigError(f"--limit must be a whole number, at least 1; got {options.limit}")
-        questions = questions[: options.limit]
+    if options.first is not None:
+        if options.first < 1:
+            raise ConfigError(f"--first must be a whole number, at least 1; got {options.first}")
+        questions = questions[: options.first]
     if options.perspectives is None:
         return questions
     given = {each.text.casefold(): each for each in read_audit_questions(options.perspectives)}

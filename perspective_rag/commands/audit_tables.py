@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich import box
@@ -12,7 +12,14 @@ from rich.text import Text
 
 from perspective_rag.audit.figures import WORDINGS
 from perspective_rag.audit.measure import NEUTRAL
-from perspective_rag.audit.verdict import bounds, number, problem_line, sentences
+from perspective_rag.audit.verdict import (
+    AuditVerdict,
+    bounds,
+    error_range,
+    number,
+    problem_line,
+    sentences,
+)
 
 SHOWN = 20
 _COLUMNS = ("support", "oppose", "mixed", "takes", "needed", "follows")
@@ -20,7 +27,7 @@ Figures = Mapping[str, Any]
 
 
 def show_audit(
-    figures: Figures, about: Mapping[str, str], missed: Sequence[str], screen: Console
+    figures: Figures, about: Mapping[str, str], verdict: AuditVerdict, screen: Console
 ) -> None:
     """The figures in total, question by question, and what they come to."""
     for name, value in about.items():
@@ -33,8 +40,10 @@ def show_audit(
         screen.print(Text(problem_line(problem), style="yellow"))
     if len(figures["degradations"]) > 5:
         screen.print(f"[yellow]{len(figures['degradations'])} problems in all[/yellow]")
-    for each in missed:
+    for each in verdict.missed:
         screen.print(Text(f"missed: {each}", style="bold red"), highlight=False)
+    style = {"missed": "bold red", "cannot tell": "bold yellow"}.get(verdict.outcome, "bold")
+    screen.print(Text(verdict.sentence, style=style), highlight=False)
 
 
 def _totals(figures: Figures) -> Table:
@@ -42,6 +51,7 @@ def _totals(figures: Figures) -> Table:
     table = Table(title=f"In total, first {k} passages", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("figure")
     table.add_column("value [95% interval]".replace("[", "\\["), justify="right")
+    table.add_column("by the judge's errors", justify="right")
     asked = {NEUTRAL: "as it stands", "support": "as a supporter", "oppose": "as an opponent"}
     rows = [
         ("questions with every perspective taken", bounds(total["coverage"])),
@@ -57,8 +67,12 @@ def _totals(figures: Figures) -> Table:
         ("seconds a search", f"{total['seconds']['mean'] or 0:.3f}"),
         ("pairs judged", f"{figures['judged_pairs']:,}"),
     ]
+    errors = {
+        "one-sided questions": error_range(figures, "one_sided", percent=True),
+        f"lean, asked {asked[NEUTRAL]}": error_range(figures, "lean"),
+    }
     for name, value in rows:
-        table.add_row(Text(name), Text(value))
+        table.add_row(Text(name), Text(value), errors.get(name, ""))
     return table
 
 

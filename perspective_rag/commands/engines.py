@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from perspective_rag.engines.engine import Engine
 from perspective_rag.engines.local import LocalEngine
-from perspective_rag.engines.ray_engine import RayEngine
 from perspective_rag.errors import ConfigError
+from perspective_rag.extensions import part
 
 ENGINES = ("local", "ray")
 
@@ -30,7 +30,8 @@ def engine_of(options: argparse.Namespace) -> Iterator[Engine]:
     Raises ConfigError for options of Ray without it.
     """
     if options.engine == "ray":
-        with RayEngine(
+        ray_engine = part("ray_engine", "scale", "--engine ray")
+        with ray_engine(
             options.address, workers=options.workers, gpus_per_worker=options.gpus_per_worker or 0.0
         ) as engine:
             yield engine

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from perspective_rag.backends.faiss_kinds import Kind
-from perspective_rag.backends.sinks.targets import FORMS
 from perspective_rag.commands.parts import build_pipeline, console, corpus_options, read_corpus
 from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.extensions import has_part, part
 
 
 def add_command(commands: Any) -> None:
@@ -23,21 +22,9 @@ def add_command(commands: Any) -> None:
         "path", nargs="?", type=Path, metavar="CORPUS", help="the same as --corpus PATH"
     )
     corpus_options(parser)
-    add = parser.add_argument
-    add(
-        "--to",
-        metavar="TARGET",
-        help=f"what to fill: {', '.join(FORMS.values())} (default: the cache)",
-    )
-    add(
-        "--kind",
-        choices=("auto", *get_args(Kind)),
-        default="auto",
-        help="of the index in faiss:FOLDER (default: auto, by size and free memory)",
-    )
-    add("--append", action="store_true", help="add to a store that holds other passages")
-    add("--restart", action="store_true", help="write all again, whatever was written before")
-    parser.set_defaults(run=_run, llm=None, base_url=None)
+    parser.set_defaults(run=_run, llm=None, base_url=None, to=None)
+    if has_part("fill"):
+        part("fill", "scale", "index --to").target_options(parser)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -47,12 +34,10 @@ def _run(options: argparse.Namespace) -> None:
     if options.corpus is None:
         raise ConfigError("no corpus to index: give CORPUS, --corpus PATH or --example")
     if options.to:
-        from perspective_rag.commands.filling import fill_target
-
-        fill_target(options)
+        part("fill", "scale", "index --to").fill_target(options)
         return
-    if options.kind != "auto" or options.append or options.restart:
-        raise ConfigError("--kind, --append and --restart go with --to TARGET")
+    if has_part("fill"):
+        part("fill", "scale", "index --to").check_without_target(options)
     screen = console()
     corpus = read_corpus(options, screen)
     build_pipeline(options, corpus, screen)
@@ -61,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
     if not (folder.is_dir() and any(folder.iterdir())):  # asking goes on without, this does not
         raise CorpusError(f"the index could not be written to {folder}: the warnings say why")
     screen.print(
-        f"{len(corpus):,} passages, {len(corpus.problems)} problems; {kind} in {folder}",
+        f"{len(corpus):,} passages, {corpus.problem_count} problems; {kind} in {folder}",
         highlight=False,
         markup=False,
         soft_wrap=True,

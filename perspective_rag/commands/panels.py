@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -11,46 +12,71 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from perspective_rag.answer import standing
+from perspective_rag.answer.excerpts import excerpt, span_of, without_headings
 from perspective_rag.answer.groups import Groups, grouped
 from perspective_rag.answer.reported import only_reports
-from perspective_rag.answer.standing import leaning_only, one_source
+from perspective_rag.answer.standing import nothing_for, one_source
+from perspective_rag.reporting.origins import origin_of
 from perspective_rag.reporting.terminal import linked
 from perspective_rag.results import RetrievalResult
-from perspective_rag.serve.metadata import origin_of
 from perspective_rag.text import printable
 from perspective_rag.types import Candidate, Perspective
 
-LONGEST = 280
+LONGEST = 420
+"""Characters of a passage that are shown around the sentence that proves it."""
+
+Proofs = Mapping[tuple[int, str], str]
+"""Sentences of ``supporting_sentences``."""
+
 _FRAME = 6  # columns of a panel around its title
 _STANCES = {"support": "for", "oppose": "against"}
 NARROWEST = 44
 """Columns of a terminal below which a side gets no panel beside another."""
 
 
-def show_passages(result: RetrievalResult, console: Console) -> None:
-    """Every passage once: under its side, or with those that take none."""
+def show_passages(
+    result: RetrievalResult,
+    console: Console,
+    proofs: Proofs | None = None,
+    *,
+    full: bool = False,
+) -> None:
+    """Every passage once: under its side, or with those that stand under none.
+
+    The sentence of ``proofs`` is marked in its context; ``full``: the whole passage.
+    """
     groups = grouped(result)
-    if result.coverage is not None and result.perspectives:
+    if any(groups.listed.values()):  # else the line on top says that none is sorted
         count = len(result.perspectives)
         row = count > 1 and console.width // count >= NARROWEST
         width = console.width // count if row else console.width
-        sides = [_side(result, each, groups, width) for each in result.perspectives]
+        excerpts = _Excerpts(result, proofs or {}, full)
+        sides = [_side(excerpts, each, groups, width) for each in result.perspectives]
         _shown(sides, console, row=row)
-    others = "Passages" if result.coverage is None else "Also found, taking no side"
-    for places, title, style in (
-        (groups.mixed, "Mixed: argues for and against", "magenta"),
-        (groups.leaning, "May bear on this, taking no clear side", "dim"),
-        (groups.silent, others, "dim"),
-        (groups.unrelated, "Nearest passages, perhaps not about the question", "dim"),
-    ):
-        if places:
-            table = _table(result, places)
-            console.print(Panel(table, title=title, title_align="left", border_style=style))
+    for title, places in groups.others:
+        table = _table(_Excerpts(result, {}, full), places)
+        console.print(Panel(table, title=title, title_align="left", border_style="dim"))
 
 
-def show_side(result: RetrievalResult, perspective: Perspective, console: Console) -> None:
+def show_side(
+    result: RetrievalResult,
+    perspective: Perspective,
+    console: Console,
+    proofs: Proofs | None = None,
+    *,
+    full: bool = False,
+) -> None:
     """The passages of one side alone."""
-    console.print(_side(result, perspective, grouped(result), console.width))
+    excerpts = _Excerpts(result, proofs or {}, full)
+    console.print(_side(excerpts, perspective, grouped(result), console.width))
+
+
+def side_name(result: RetrievalResult, perspective: Perspective) -> str:
+    """ "For" or "Against" where the line on top says for and against what, else the statement."""
+    texts = [each.text.rstrip(" .") for each in result.perspectives]
+    told = all(text in result.reading for text in texts)
+    return printable(standing.side_name(result, perspective) if told else perspective.text)
 
 
 def heading(candidate: Candidate) -> Text:
@@ -80,11 +106,36 @@ def _shown(panels: Sequence[RenderableType], console: Console, *, row: bool) -> 
     console.print(grid)
 
 
-def _side(result: RetrievalResult, perspective: Perspective, groups: Groups, width: int) -> Panel:
+@dataclass(frozen=True, slots=True)
+class _Excerpts:
+    """What is shown of each passage of a result."""
+
+    result: RetrievalResult
+    proofs: Proofs
+    full: bool
+
+    def of(self, place: int, perspective: Perspective | None) -> Text:
+        """The passage, or what stands around the sentence that proves its side, marked."""
+        text = without_headings(printable(self.result.candidates[place].passage.text)).strip()
+        candidate, side = self.result.candidates[place], perspective.id if perspective else ""
+        quoted = candidate.proofs.get(side)
+        proof = self.proofs.get((place, side)) if quoted is None else quoted.of(candidate.passage)
+        span = span_of(proof, text) if proof else None
+        shown, span = (text, span) if self.full else excerpt(text, span, LONGEST)
+        told = Text(shown)
+        if span is not None:
+            told.stylize("bold underline", *span)
+        return told
+
+
+def _side(excerpts: _Excerpts, perspective: Perspective, groups: Groups, width: int) -> Panel:
     """The panel of a side; a statement that is too long for its title stands in it."""
+    result = excerpts.result
     places = groups.listed[perspective.id]
-    text = Text(printable(perspective.text), style="bold")
-    inside: RenderableType = _table(result, places) if places else _searched(result, perspective)
+    text = Text(side_name(result, perspective), style="bold")
+    inside: RenderableType = _searched(result, perspective)
+    if places:
+        inside = _table(excerpts, places, perspective)
     title = text
     if cell_len(text.plain) > width - _FRAME:
         number = result.perspectives.index(perspective) + 1
@@ -104,25 +155,21 @@ def _side(result: RetrievalResult, perspective: Perspective, groups: Groups, wid
 
 
 def _searched(result: RetrievalResult, perspective: Perspective) -> str:
-    """That nothing clear was found, and the searches that were made for it."""
-    assert result.coverage is not None
-    open_still = any(each.id == perspective.id for each in result.coverage.unjudged)
-    said = "No passage was found that supports this"
-    if leaning_only(result):
-        said = "Nothing clear enough was found for this"
-    said += "; some could not be judged." if open_still else "."
+    """That no passage is sorted under it, and the searches that were made for it."""
     queries = [q for q in result.trace.queries if q.perspective == perspective.id]
-    return f"{said} [dim]{counted(len(queries), 'search', 'searches')} looked for it.[/dim]"
+    searches = counted(len(queries), "search", "searches")
+    return f"{nothing_for(result)} [dim]{searches} looked for it.[/dim]"
 
 
-def _table(result: RetrievalResult, places: Sequence[int]) -> Table:
+def _table(
+    excerpts: _Excerpts, places: Sequence[int], perspective: Perspective | None = None
+) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 1), expand=True)
     table.add_column(justify="right", style="cyan", no_wrap=True)
     table.add_column(ratio=1)
     for place in places:
-        candidate = result.candidates[place]
-        text = heading(candidate)
-        text.append("\n" + shortened(candidate.passage.text, LONGEST))
+        text = heading(excerpts.result.candidates[place])
+        text.append("\n").append_text(excerpts.of(place, perspective))
         table.add_row(f"\\[{place + 1}]", text)
     return table
 
@@ -130,9 +177,3 @@ def _table(result: RetrievalResult, places: Sequence[int]) -> Table:
 def counted(number: int, one: str, many: str) -> str:
     """ "1 search", "2 searches"."""
     return f"{number} {one if number == 1 else many}"
-
-
-def shortened(text: str, length: int) -> str:
-    """The beginning of a text, printable, cut at a space."""
-    line = printable(text)
-    return line if len(line) < length else line[: length - 1].rsplit(" ", 1)[0] + " …"

@@ -16,9 +16,9 @@ from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.corpus import Corpus
 from perspective_rag.corpus.loading import EXAMPLE_DEBATES
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
+from perspective_rag.extensions import part
 from perspective_rag.extract.llm import LLMExtractor
 from perspective_rag.extract.rules import RuleExtractor
-from perspective_rag.factories.folder import folder_pipeline
 from perspective_rag.factories.local import local_pipeline
 from perspective_rag.judge.presets import PRESETS
 from perspective_rag.pipeline import PerspectivePipeline
@@ -47,7 +47,7 @@ def corpus_options(
         type=Path,
         default=default,
         metavar="PATH",
-        help="JSONL, CSV, TSV (.gz), Parquet, WARC, a folder of such, of texts, Markdown or HTML, "
+        help="JSONL, CSV, TSV (.gz), Parquet, a folder of such, of texts, Markdown or HTML, "
         "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]"
         + (" (default: the sample debates)" if default else ""),
     )
@@ -75,7 +75,7 @@ def corpus_options(
         "--encoder",
         default="default",
         metavar="NAME",
-        help="int8 (the packaged, about twice as fast), a sentence-transformers model or folder, "
+        help="a sentence-transformers model or folder, "
         "tei:URL, vllm:MODEL@URL, openai:MODEL@URL, or module:factory (default: the packaged)",
     )
     parser.add_argument(
@@ -111,7 +111,8 @@ def judge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--llm-judge",
         action="store_true",
-        help="ask --llm, too, about passages the judge is unsure of, a call for each",
+        help="instead of one call for all passages ask --llm about each that the packaged judge "
+        "is unsure of: a call for each, which is dear",
     )
 
 
@@ -181,11 +182,12 @@ def pipeline_over(
         from perspective_rag.judge.cascade import CascadeJudge
 
         parts["judge"] = CascadeJudge(judge_of(options.judge, options.cache), llm_judge=asked)
-    elif asked is not None:
-        parts["llm_judge"] = asked
+    else:
+        parts |= {"llm": language_model(options), "llm_judge": asked}
     parts |= settings
     if corpus is None:
-        pipeline = folder_pipeline(options.index, **parts)
+        open_folder = part("index_folder", "scale", "--index")
+        pipeline: PerspectivePipeline = open_folder(options.index, **parts)
     else:
         kept = {"cache": options.cache, "dense": options.dense, "on_progress": on_progress}
         pipeline = local_pipeline(corpus, **kept, **parts)
@@ -231,22 +233,17 @@ def extractor_of(options: argparse.Namespace) -> Extractor:
 
 
 def encoder_of(spec: str) -> Embedder | None:
-    """An encoder by a word: ``default`` is the package's own (None), ``int8`` the same in int8
-    arithmetic, ``tei:URL``, ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server,
-    ``module:factory`` one of your own, anything else a folder or Hugging Face id of a
-    sentence-transformers model.
+    """An encoder by a word: ``default`` is the package's own (None), ``tei:URL``,
+    ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server, ``module:factory`` one of your own,
+    anything else a folder or Hugging Face id of a sentence-transformers model.
     """
     from perspective_rag.backends.sentence_transformers import SentenceTransformerEmbedder
-    from perspective_rag.factories import remote
 
     if spec == "default":
         return None
-    if spec == "int8":
-        from perspective_rag.backends.onnx_minilm import OnnxMiniLM
-
-        return OnnxMiniLM(arithmetic="int8")
-    if remote.names_server(spec, remote.EMBEDDER_ENGINES):
-        return remote.remote_embedder(spec)
+    if _names_server(spec, "openai"):
+        embedder: Embedder = part("remote_embedder", "scale", f"--encoder {spec}")(spec)
+        return embedder
     module, found, factory = spec.partition(":")
     if found and module.replace(".", "").isidentifier() and factory.isidentifier():
         made = load_object(spec)()
@@ -254,6 +251,11 @@ def encoder_of(spec: str) -> Embedder | None:
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
         return made
     return SentenceTransformerEmbedder(spec)
+
+
+def _names_server(spec: str, *engines: str) -> bool:
+    """Whether a word names a model on a server: ``tei:URL``, ``vllm:URL`` or one of ``engines``."""
+    return "://" in spec and spec.partition(":")[0] in ("tei", "vllm", *engines)
 
 
 def packaged_encoder() -> Embedder | None:
@@ -288,13 +290,13 @@ def judge_of(spec: str, cache: Path) -> Judge:
 def uncached_judge(spec: str) -> Judge:
     """A judge by a word, as ``judge_of`` knows them."""
     from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
-    from perspective_rag.factories import remote
     from perspective_rag.factories.judges import load_judge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge
 
-    if remote.names_server(spec, remote.JUDGE_ENGINES):
-        return remote.remote_judge(spec)
+    if _names_server(spec, "kserve"):
+        judge: Judge = part("remote_judge", "scale", f"--judge {spec}")(spec)
+        return judge
     name, _, url = spec.partition("@")
     if name in PRESETS:
         return load_judge(name, engine="server", base_url=url) if url else load_judge(name)

@@ -1,4 +1,4 @@
-"""How a corpus is read: the options ``--format`` and ``--columns``."""
+"""How a corpus is read: the options of every command that reads one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from perspective_rag.corpus.formats import FORMATS
 from perspective_rag.corpus.records import COLUMNS
+from perspective_rag.storage.unpacking import MOST_UNPACKED, OPTION
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--format`` and ``--columns``."""
+    """Adds ``--format``, ``--columns``, ``--follow-links`` and ``--most-unpacked``."""
     parser.add_argument(
         "--format", choices=FORMATS, help="of all files of the corpus (default: by their names)"
     )
@@ -20,16 +21,27 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         metavar="text=NAME,...",
         help="the fields that hold text, title or id (default: by their names)",
     )
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="read what links in the folder lead to, within the folder (default: leave them out)",
+    )
+    parser.add_argument(
+        OPTION,
+        type=int,
+        default=MOST_UNPACKED,
+        metavar="BYTES",
+        help=f"of a packed file or a Parquet row group, at most (default: {MOST_UNPACKED:,})",
+    )
 
 
 def reading(options: argparse.Namespace) -> dict[str, Any]:
     """What ``Corpus.load`` and ``read_corpus`` take of ``reading_options``."""
-    from perspective_rag.web.archived import web_page_text
-
     return {
         "format": getattr(options, "format", None),
         "columns": getattr(options, "columns", None),
-        "read_page": web_page_text(),
+        "follow_links": getattr(options, "follow_links", False),
+        "most_unpacked": getattr(options, "most_unpacked", MOST_UNPACKED),
     }
 
 

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.standing import leaning_only, standing, strengths
-from perspective_rag.commands.panels import counted, show_passages
+from perspective_rag.answer.standing import standing, strengths
+from perspective_rag.commands.panels import Proofs, counted, show_passages, side_name
 from perspective_rag.corpus import Corpus
 from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import printable
@@ -18,19 +18,26 @@ _NONE_YET = object()
 
 
 def show(
-    result: RetrievalResult, answer: Answer, console: Console, *, change: str = HOW_TO_CHANGE
+    result: RetrievalResult,
+    answer: Answer,
+    console: Console,
+    proofs: Proofs | None = None,
+    *,
+    full: bool = False,
+    change: str = HOW_TO_CHANGE,
 ) -> None:
     """How the question was read, how the corpus stands, the answer, the passages of each side.
 
-    ``change`` tells how another reading is asked for. Verdicts are words; the probabilities are in
+    ``proofs`` and ``full`` as in ``show_passages``; ``change`` tells how another reading is asked
+    for. Verdicts are words; the probabilities are in
     the result's JSON form.
     """
     show_opening(result, console, change=change)
     claims = Claims(result, console)
     for claim in answer.claims:
         claims.show(claim)
-    claims.end(answer)
-    show_passages(result, console)
+    show_missing(answer, console)
+    show_passages(result, console, proofs, full=full)
     show_trace(result, answer, console)
 
 
@@ -43,6 +50,12 @@ def show_opening(result: RetrievalResult, console: Console, *, change: str) -> N
         console.print(f"[bold]{safe(stands)}[/bold]", highlight=False)
 
 
+def show_missing(answer: Answer, console: Console) -> None:
+    """What a language model found that no passage says."""
+    for text in answer.missing:
+        console.print(f"[dim]No passage says:[/dim] {safe(text)}", highlight=False)
+
+
 class Claims:
     """Shows claims one by one, each new side under its heading."""
 
@@ -50,7 +63,7 @@ class Claims:
         self._result, self._console = result, console
         keys = citation_keys(result.candidates)
         self._numbers = {key: n for n, key in enumerate(keys, start=1)}
-        self._texts = {each.id: each.text for each in result.perspectives}
+        self._texts = {each.id: side_name(result, each) for each in result.perspectives}
         self._strength = strengths(result)
         self._side: object = _NONE_YET
         self.count = 0
@@ -72,20 +85,15 @@ class Claims:
         self._console.print(line, highlight=False)
         self.count += 1
 
-    def end(self, answer: Answer) -> None:
-        """The sides for which nothing was found."""
-        lacks = "Nothing clear enough" if leaning_only(self._result) else "Nothing in this corpus"
-        for perspective in answer.unsupported:
-            said = f"• [yellow]{lacks} was found to support:[/yellow] {safe(perspective.text)}"
-            self._console.print(said, highlight=False)
-
 
 def _show_reading(result: RetrievalResult, console: Console, change: str) -> None:
     """What the question was understood to be, and how to change that."""
     reading = result.reading
-    if not reading and result.perspectives:
-        sides = " / ".join(f"'{each.text}'" for each in result.perspectives)
-        reading = f"I understood: {sides}"
+    texts = [each.text.rstrip(" .") for each in result.perspectives]
+    if not reading and texts:
+        reading = f"I understood: {' / '.join(map(repr, texts))}"
+    elif len(texts) > 2 and all(text in reading for text in texts):
+        reading = f"I understood {len(texts)} sides"  # which stand below, twice already
     if reading:
         console.print(f"{safe(reading)} [dim]({safe(change)})[/dim]", highlight=False)
     if result.caution:
@@ -115,7 +123,7 @@ def show_problems(corpus: Corpus, console: Console) -> None:
     for problem in corpus.problems[:PROBLEMS_SHOWN]:
         console.print(f"[yellow]{safe(str(problem))}[/yellow]")
     if corpus.problems:
-        count = len(corpus.problems)
+        count = corpus.problem_count
         console.print(f"[yellow]{count} could not be read; {len(corpus)} passages were[/yellow]")
 
 

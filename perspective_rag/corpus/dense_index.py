@@ -22,6 +22,7 @@ from perspective_rag.engines.local import LocalEngine
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.protocols import Embedder
 from perspective_rag.storage.append_log import hold
+from perspective_rag.storage.private import make_private, make_private_folder
 from perspective_rag.storage.sealed_folder import has_date, set_date
 from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.types import Matrix, Passage
@@ -97,7 +98,7 @@ def build_dense_index(
 
 def _build(target: Path, corpus: Corpus, work: _Work, model_name: str, dtype: str) -> None:
     """Embeds what is missing and writes it; raises OSError where it cannot."""
-    target.mkdir(parents=True, exist_ok=True)
+    make_private_folder(target)
     with _only_builder(target):
         manifest = _matching_manifest(target, corpus.fingerprint, model_name)
         if manifest is None:
@@ -196,6 +197,7 @@ def _created(folder: Path, corpus: Corpus, model_name: str, block: Matrix) -> _M
         done=0,
         library_version=_library_version(),
     )
+    make_private(_data(folder))
     rows = np.lib.format.open_memmap(
         _data(folder), "w+", dtype=block.dtype, shape=(manifest.rows, manifest.dimensions)
     )

@@ -82,7 +82,9 @@ def declared_charset(data: bytes) -> str | None:
 
 
 def _record(text: str, title: str, report: Report) -> Iterator[Record]:
-    if text.strip():
+    if "\0" in text:
+        report(0, "left out: it holds NUL characters, so it is no text")
+    elif text.strip():
         yield Record(text.strip(), metadata={"title": title.strip()} if title.strip() else {})
     else:
         report(0, "no text")

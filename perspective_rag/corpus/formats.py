@@ -16,21 +16,23 @@ from perspective_rag.corpus.records import (
     jsonl_records,
 )
 from perspective_rag.corpus.tables import parquet_records
-from perspective_rag.corpus.warc import PageText, warc_records
 from perspective_rag.errors import ConfigError, unknown_name
+from perspective_rag.storage.unpacking import MOST_UNPACKED
+from perspective_rag.validation import count
 
 
 @dataclass(frozen=True, slots=True)
 class How:
     """How files are read: ``format`` for all of them (default: by their names), which columns hold
-    id, title and text (default: by their names), and what finds the text of archived pages.
+    id, title and text (default: by their names), and how many bytes a packed file may unpack to.
     """
 
     format: str | None = None
     columns: Columns = field(default_factory=dict)
-    read_page: PageText | None = None
+    most_unpacked: int = MOST_UNPACKED
 
     def __post_init__(self) -> None:
+        count("most_unpacked", self.most_unpacked)
         if self.format is not None and self.format not in FORMATS:
             raise unknown_name(self.format, FORMATS, "format")
         sound = isinstance(self.columns, Mapping) and all(
@@ -46,10 +48,11 @@ class How:
 Reader = Callable[[Path, Report, How], Iterator[Record]]
 
 FORMATS: dict[str, Reader] = {
-    "jsonl": lambda path, report, how: jsonl_records(path, report, how.columns),
-    "csv": lambda path, report, how: csv_records(path, report, how.columns),
-    "parquet": lambda path, report, how: parquet_records(path, report, how.columns),
-    "warc": lambda path, report, how: warc_records(path, report, how.read_page),
+    "jsonl": lambda path, report, how: jsonl_records(path, report, how.columns, how.most_unpacked),
+    "csv": lambda path, report, how: csv_records(path, report, how.columns, how.most_unpacked),
+    "parquet": lambda path, report, how: parquet_records(
+        path, report, how.columns, how.most_unpacked
+    ),
     "text": lambda path, report, how: text_record(path, report),
     "markdown": lambda path, report, how: markdown_record(path, report),
     "html": lambda path, report, how: html_record(path, report),
@@ -65,10 +68,6 @@ ENDINGS = {
     ".tsv": "csv",
     ".tsv.gz": "csv",
     ".parquet": "parquet",
-    ".warc": "warc",
-    ".warc.gz": "warc",
-    ".wet": "warc",
-    ".wet.gz": "warc",
     ".txt": "text",
     ".md": "markdown",
     ".html": "html",

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.corpus.readers import ReadProblem, corpus_files, read_corpus
+from perspective_rag.corpus.readers import (
+    MOST_PROBLEMS,
+    ReadProblem,
+    corpus_files,
+    read_corpus,
+)
 from perspective_rag.errors import CorpusError
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.storage.folder_in_work import folder_in_work, remove_left
@@ -23,7 +28,7 @@ from perspective_rag.values import from_json
 WORTH_KEEPING = 1_000_000
 """Bytes of a corpus from which on it is kept; a smaller one is read as fast."""
 
-_READING = 1  # to be raised when the same files are read into other passages
+_READING = 2  # to be raised when the same files are read into other passages
 _MANIFEST = "corpus.json"
 # A file that was written so shortly before it was read may have been written to after, at the same
 # time as far as its date can tell.
@@ -46,6 +51,7 @@ class Kept:
             ReadProblem(start / path if path else start, int(line), str(message))
             for path, line, message in values["problems"]
         ]
+        self.further_problems: int = values["further_problems"]
         self.read_at: int = values["read_at"]
 
 
@@ -67,12 +73,10 @@ def kept_corpus(
     start = Path(path)
     if not start.exists():
         return None
-    state = _state(start)
+    state = _state(start, how.get("follow_links", False))
     if sum(size for _, size, *_ in state) < WORTH_KEEPING:
         return None
     read_as = {key: value for key, value in how.items() if value is not None}
-    if callable(page := read_as.get("read_page")):
-        read_as["read_page"] = getattr(page, "__qualname__", type(page).__qualname__)
     name = f"corpus-{fingerprint(os.path.abspath(start), read_as)}-"
     folder = cache / f"{name}{fingerprint(_READING, state)}"
     remove_left(folder)
@@ -108,9 +112,13 @@ def _keep(
     on_passage: OnPassage,
 ) -> None:
     problems: list[ReadProblem] = []
+    count = 0
 
     def tell(problem: ReadProblem) -> None:
-        problems.append(problem)
+        nonlocal count
+        count += 1
+        if count <= MOST_PROBLEMS:
+            problems.append(problem)
         on_problem(problem)
 
     def parts(passages: Iterable[Passage]) -> Iterator[tuple[str, str]]:
@@ -120,11 +128,11 @@ def _keep(
 
     read_at = time.time_ns()
     with folder_in_work(folder) as new:
-        new.chmod(0o700)  # texts that may be for their owner alone
         written = write_passages(new, read_corpus(start, on_problem=tell, **how))
         values = {
             "fingerprint": fingerprint(parts(written), digits=32),
             "read_at": read_at,
+            "further_problems": count - len(problems),
             "problems": [(_below(start, each), each.line, each.message) for each in problems],
         }
         (new / _MANIFEST).write_text(json.dumps(values), encoding="utf-8")
@@ -145,10 +153,10 @@ def _below(start: Path, problem: ReadProblem) -> str:
     return "" if problem.path == start else str(problem.path.relative_to(start))
 
 
-def _state(start: Path) -> list[tuple[str, int, int, int]]:
+def _state(start: Path, follow_links: bool) -> list[tuple[str, int, int, int]]:
     """Name, size and dates (written, changed) of every file that would be read."""
     found = []
-    for path in corpus_files(start):
+    for path in corpus_files(start, follow_links=follow_links):
         try:
             status = path.stat()
         except OSError:

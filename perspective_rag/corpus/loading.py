@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.corpus.kept import kept_corpus
-from perspective_rag.corpus.readers import ReadProblem, read_corpus
-from perspective_rag.corpus.warc import PageText
+from perspective_rag.corpus.readers import MOST_PROBLEMS, ReadProblem, read_corpus
 from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.storage.unpacking import MOST_UNPACKED
 from perspective_rag.types import Passage
 
 EXAMPLE_DATA = Path(__file__).parent / "example_data"
@@ -27,12 +27,18 @@ class Corpus:
     """Passages, and what could not be read when they were loaded.
 
     ``passages`` is a list, or, where they were kept in a cache, a sequence that reads each passage
-    as it is asked for.
+    as it is asked for. ``problems`` holds the first hundred, ``problem_count`` counts all.
     """
 
     passages: Sequence[Passage]
     problems: list[ReadProblem] = field(default_factory=list)
     known_fingerprint: str | None = field(default=None, repr=False, compare=False)
+    further_problems: int = 0
+
+    @property
+    def problem_count(self) -> int:
+        """How many problems there were, also those that ``problems`` does not hold."""
+        return len(self.problems) + self.further_problems
 
     @classmethod
     def load(
@@ -41,7 +47,8 @@ class Corpus:
         *,
         format: str | None = None,
         columns: Mapping[str, str] | None = None,
-        read_page: PageText | None = None,
+        follow_links: bool = False,
+        most_unpacked: int = MOST_UNPACKED,
         on_problem: Callable[[ReadProblem], None] | None = None,
         on_passage: Callable[[Passage], None] | None = None,
         cache: str | os.PathLike[str] | None = None,
@@ -54,29 +61,33 @@ class Corpus:
         the size and the dates it had. ``whole`` checks all bytes of what was kept, not dates alone.
         """
         problems: list[ReadProblem] = []
-        told = 0
+        count = told = 0
 
         def keep(problem: ReadProblem) -> None:
-            problems.append(problem)
-            if on_problem is not None and len(problems) > told:
+            nonlocal count
+            count += 1
+            if count <= MOST_PROBLEMS:
+                problems.append(problem)
+            if on_problem is not None and count > told:
                 on_problem(problem)
 
-        how: dict[str, Any] = {"format": format, "columns": columns, "read_page": read_page}
+        how: dict[str, Any] = {"format": format, "columns": columns}
+        how |= {"follow_links": follow_links, "most_unpacked": most_unpacked}
         see = on_passage or (lambda passage: None)
         if cache is not None:
             kept = kept_corpus(
                 path, Path(cache), on_problem=keep, on_passage=see, whole=whole, **how
             )
             if kept is not None:
-                return cls(kept.passages, kept.problems, kept.fingerprint)
+                return cls(kept.passages, kept.problems, kept.fingerprint, kept.further_problems)
             # What could not be kept is read again, and has the same problems, in the same order.
-            told = len(problems)
+            count, told = 0, count
             problems.clear()
         passages = []
         for passage in read_corpus(path, on_problem=keep, **how):
             passages.append(passage)
             see(passage)
-        return cls(passages, problems)
+        return cls(passages, problems, further_problems=count - len(problems))
 
     @classmethod
     def example(cls) -> Corpus:

@@ -6,14 +6,17 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.expand.statements import unique_queries
+from perspective_rag.flow.recording import degrade, note, stage
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, aside, complete, degrade, note
+from perspective_rag.flow.steps import Flow, complete
 from perspective_rag.protocols import Expander
 from perspective_rag.types import Extraction, Query
 
 
+@stage
 def expand(request: Request, expander: Expander, extraction: Extraction) -> Flow[list[Query]]:
-    """The queries; the question itself is always the first, and none comes twice.
+    """The queries; the question itself is always the first, as it was typed the second where its
+    spelling was mended, and none comes twice.
 
     An expander that fails is recorded, and the question alone is searched. Raises ConfigError for
     one that does not return queries.
@@ -29,11 +32,11 @@ def expand(request: Request, expander: Expander, extraction: Extraction) -> Flow
         except ConfigError:
             raise
         except Exception as error:
-            yield from degrade("expand", f"only the question is searched: {error!r}", error)
-    size = sum(len(text) for text in (extraction.root, *(each.text for each in queries)))
-    limit = request.options.max_queries
-    queries = yield from aside(size, unique_queries, extraction.root, queries, limit=limit)
-    yield from note(queries=queries)
+            degrade("expand", f"only the question is searched: {error!r}", error)
+    if extraction.misspelt:
+        queries.insert(0, Query(extraction.misspelt))
+    queries = unique_queries(extraction.root, queries, limit=request.options.max_queries)
+    note(queries=queries)
     return queries
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import LLMError
-from perspective_rag.flow.steps import Flow, ask, degrade
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow, ask
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.replies import bad_reply, distinct, parse_texts, reply_text
 from perspective_rag.protocols import LLM
@@ -26,12 +27,14 @@ SCHEMA: dict[str, Any] = {
 class LLMExpander:
     """Asks a language model for ``per_perspective`` queries a perspective, all at once.
 
+    A query is a claim such as a passage for the perspective could make; those of one perspective
+    share its seats among the candidates. More: other reasons are found, one search each.
     ``prompt`` is a file that replaces ``prompts/expand_queries.txt``. A perspective for which no
     usable query came back is searched by its own text; that, and every shortfall, is recorded.
     """
 
     def __init__(
-        self, llm: LLM, *, per_perspective: int = 1, prompt: str | Path | None = None
+        self, llm: LLM, *, per_perspective: int = 2, prompt: str | Path | None = None
     ) -> None:
         self.llm = check_component("llm", llm)
         self.per_perspective = count("per_perspective", per_perspective)
@@ -54,13 +57,13 @@ class LLMExpander:
                     raise bad_reply("the reply holds no new query", text, prompt)
             except LLMError as error:
                 message = f"no query for {perspective.id}: its own text is searched"
-                yield from degrade("expand", message, error)
+                degrade("expand", message, error)
                 fresh = distinct([perspective.text], taken)
             else:
                 lost = found.lost or self._shortfall(fresh)
                 if lost:
                     message = f"queries for {perspective.id}: {lost}"
-                    yield from degrade("expand", message, bad_reply(lost, text, prompt))
+                    degrade("expand", message, bad_reply(lost, text, prompt))
             queries += [Query(text, perspective.id) for text in fresh]
         return queries
 

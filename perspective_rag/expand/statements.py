@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perspective_rag.flow.steps import Flow
 from perspective_rag.types import Perspective, Query
 
 
@@ -20,21 +19,19 @@ class StatementExpander:
 
     with_question: bool = False
 
-    def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
-        """One query for each perspective, in their order; calls nothing."""
+    def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
+        """One query for each perspective, in their order."""
         lead = f"{question} " if self.with_question else ""
         return [Query(lead + perspective.text, perspective.id) for perspective in perspectives]
-        yield  # a flow that needs no step
 
 
 @dataclass(frozen=True, slots=True)
 class NoExpansion:
     """Searches with the question alone."""
 
-    def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
+    def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
         """No further query."""
         return []
-        yield  # a flow that needs no step
 
 
 def unique_queries(question: str, queries: Sequence[Query], *, limit: int) -> list[Query]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from perspective_rag.extract.clause import subject_end
 from perspective_rag.extract.english import (
@@ -47,6 +48,7 @@ def named_alternatives(question: str) -> list[str]:
     if len(words) < 4 or auxiliary_of(words[0]) is None:
         return []
     places = [i for i, word in enumerate(words) if bare(word) == "or"]
+    places = [i for i in places if not _inside(words, i)]
     if not places:
         return []
     clauses = _clauses(words, places)
@@ -70,9 +72,27 @@ def named_alternatives(question: str) -> list[str]:
     return _predicates(auxiliary, plain[1:end], plain[end:])
 
 
+def _inside(words: Sequence[str], place: int) -> bool:
+    """True for an "or" within a part of what is asked: examples ("such as A or B"), another name
+    (", or WHO,"), "to prevent or limit it", "their racial or ethnic origin", "until they die or
+    leave".
+    """
+    if place + 1 >= len(words) or auxiliary_of(words[place + 1]) is not None:
+        return False
+    plain = [bare(word) for word in words[max(0, place - 6) : place]]
+    before, after = tags(words[place - 1]), tags(words[place + 1])
+    examples = ("such", "as") in pairwise(plain)
+    named = words[place - 1].endswith(",") and words[place + 1].endswith(",")
+    verbs = plain[-2:-1] == ["to"] and "v" in before and "v" in after and bare(words[0]) in BE
+    verbs = verbs and place + 2 < len(words)
+    described = plain[-2:-1] and plain[-2] in POSSESSIVES and "a" in before & after
+    clause = not {"until", "unless", "if", "because", "why"}.isdisjoint(plain[1:])
+    return bool(examples or named or verbs or described or clause)
+
+
 def _clauses(words: Sequence[str], places: Sequence[int]) -> list[str]:
     """ "Do tenants need more, or is the law too hard": whole questions joined by "or"."""
-    cuts = [i for i in places if i + 3 < len(words) and auxiliary_of(words[i + 1]) is not None]
+    cuts = [i for i in places if i + 2 < len(words) and auxiliary_of(words[i + 1]) is not None]
     if not cuts:
         return []
     pieces, start = [], 0
@@ -85,7 +105,21 @@ def _clauses(words: Sequence[str], places: Sequence[int]) -> list[str]:
     if end is not None:
         pieces = [first, *(_elided(piece, first[end:]) for piece in pieces[1:])]
     found = [statement_of(" ".join(piece).rstrip(",")) for piece in pieces]
-    return [each.text for each in found if each] if all(found) else []
+    subject = " ".join(first[1:end])
+    texts = [each.text for each in found if each] if all(found) else []
+    return [_subject_named(text, subject) for text in texts] if end is not None else texts
+
+
+def _subject_named(text: str, subject: str) -> str:
+    """ "It is fair" as "The system is fair", of a question whose first part has that subject."""
+    pronoun, _, rest = text.partition(" ")
+    words = rest.split(" ")
+    announced = any(
+        bare(word) == "that" or (bare(word) == "to" and verb_share(words[i + 1]) > 0.3)
+        for i, word in enumerate(words[:-1])
+    )
+    pointing = pronoun in {"It", "They"} and bare(subject) not in PRONOUNS and not announced
+    return upper_first(f"{subject} {rest}") if pointing else text
 
 
 def _preferred(words: Sequence[str]) -> list[str]:
@@ -102,6 +136,8 @@ def _preferred(words: Sequence[str]) -> list[str]:
 
 def _elided(piece: Sequence[str], predicate: Sequence[str]) -> list[str]:
     """ "should private firms do it" with the predicate that "do it" stands for."""
+    if len(piece) < 4 and tags(piece[-1]) & {"n", "s", "P"} and bare(piece[0]) in DO:
+        return [*piece, *predicate]  # "Does nature rule the world, or do humans?"
     plain = [bare(word) for word in piece[-2:]]
     if plain[:1] == ["do"] and plain[-1] in {"it", "so", "that", "this"}:
         return [*piece[:-2], *predicate]

@@ -7,9 +7,9 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.extract.extract import extraction_of
-from perspective_rag.extract.rules import as_perspectives, reading_size
+from perspective_rag.extract.rules import as_perspectives
 from perspective_rag.flow.functions import as_function
-from perspective_rag.flow.steps import Flow, aside, call
+from perspective_rag.flow.steps import Flow, call
 from perspective_rag.types import Extraction, Perspective
 
 Found = Extraction | Sequence[Perspective | str] | None
@@ -41,8 +41,7 @@ class CallableExtractor:
             return reply.value
         if not self._checked(reply.value):
             return Extraction(question, kind="factual")
-        found = yield from aside(reading_size(question), extraction_of, question, reply.value)
-        return found
+        return extraction_of(question, reply.value)
 
     def _checked(self, returned: Any) -> tuple[Perspective, ...]:
         try:

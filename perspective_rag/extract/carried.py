@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from perspective_rag.extract.facts import DISPUTED
 from perspective_rag.extract.leading import good_idea
 from perspective_rag.extract.statement import Statement
 from perspective_rag.extract.topics import whole
@@ -50,7 +51,8 @@ _ARGUMENTS = re.compile(
 )
 _ALONE = re.compile(
     r"^(?P<instruction>(?:the )?(?:(?P<support>why|support for|in favou?r of|in defen[cs]e of"
-    r"|argue (?:for|that)|defend|make the case for|the case for)"
+    r"|(?:please )?(?:explain|tell me|(?:give me )?reasons) why|argue (?:for|that)"
+    r"|defend|make the case for|the case for)"
     r"|(?P<oppose>against|argue against|refute|rebut|counter|debunk|disprove"
     r"|make the case against|the case against|criticism of|criticisms of|objections to"
     r"|drawbacks of|disadvantages of|downsides of|dangers of|problems with))"
@@ -83,7 +85,10 @@ def carried_side(text: str) -> Carried | None:
         if match is None:
             continue
         groups = match.groupdict()
-        if pattern is _ALONE and (groups["support"] or "").lower() == "why":
+        support = (groups["support"] or "").lower()
+        if pattern is _ALONE and (
+            support == "why" or (support.endswith(" why") and not DISPUTED.search(match["root"]))
+        ):
             continue
         if pattern is _ARGUMENTS and _not_a_side(match):
             continue

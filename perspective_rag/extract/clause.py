@@ -29,12 +29,15 @@ from perspective_rag.extract.verbs import (
 
 _NEVER = -9.0
 _ENOUGH = 2.2
+_SURE = 2.9  # of the start of a predicate behind "is"
 _GIVING = frozenset(
     "giving letting making offering paying teaching telling lending selling calling".split()
 )
+_BEFORE_VERB = frozenset("letting watching seeing hearing".split())
 _FIRM_PREPOSITIONS = frozenset("above beyond under behind against about within worth".split())
 _WEAK_PREPOSITIONS = frozenset("of for to from with by between than as".split())
 _BLAME = frozenset("blame".split())
+_ALWAYS_NOUNS = frozenset("building housing meeting painting wedding morning evening".split())
 _ALWAYS_VERBS = frozenset("doing having making getting taking becoming going giving".split())
 # Nouns that, behind a preposition, say how something is: "at risk", "in decline".
 _STATES = frozenset(
@@ -79,14 +82,20 @@ def _points_alone(words: Sequence[str], auxiliary: str) -> bool:
 
 
 def _best(scores: Sequence[float]) -> int | None:
+    """The best place, or one before it that is nearly as good and good by itself."""
     top = max(scores)
-    return scores.index(top) if top > 0 else None
+    good = min(top, max(_SURE, top - 0.4))
+    return next(i for i, each in enumerate(scores) if each >= good) if top > 0 else None
 
 
 def _first_good(words: Sequence[str], scores: Sequence[float]) -> int | None:
     """The first place that is good enough, unless the next word makes a better verb."""
+    skipped = bare(words[1]) not in _BEFORE_VERB  # "letting teenagers sleep improves their marks"
     for k, score in enumerate(scores):
         if score < _ENOUGH:
+            continue
+        if not skipped and max(scores[k + 2 :], default=_NEVER) >= _ENOUGH:
+            skipped = True
             continue
         following = scores[k + 1] if k + 1 < len(scores) else _NEVER
         if following > score + 0.3 and bare(words[k + 2]) not in BEFORE_BASE:
@@ -126,6 +135,9 @@ def _verb_score(words: Sequence[str], i: int, auxiliary: str) -> float:
         return _NEVER
     following = words[i + 1] if i + 1 < len(words) else ""
     own -= 1.5 if in_name(words, i) else 0.0
+    before = bare(words[i - 1])
+    manner = before.endswith("ly") and "r" in tags(before) and not tags(before) & {"a", "n"}
+    own += 1.2 if manner else 0.0  # "positively impact growth"
     return own + before_verb(words, i) + after_verb(following, words[i])
 
 
@@ -194,6 +206,8 @@ def _adjective_score(
         own -= 1.5
     if ends or following & {"prep", "conj", "r", "wh", "det", "aux"}:
         return own
+    if following & {"det"} and "n" in tags(word):
+        return own - 1.0  # "the US military the best"
     if following & {"n", "s"}:
         return own - (0.8 if is_plural(previous) or "\u00a0" in previous else 1.8)
     return own - 0.5
@@ -208,6 +222,13 @@ def _article_score(words: Sequence[str], i: int, before: frozenset[str]) -> floa
     return 3.0 if before & {"n", "s", "P", "pron", "#", "g", "p", "r"} or not before else 0.5
 
 
+def _described(words: Sequence[str]) -> bool:
+    """True for an adjective and its noun: "environmental damage"."""
+    if len(words) < 2 or bare(words[0]) in DEGREES or bare(words[0]).endswith(("er", "est")):
+        return False
+    return "a" in tags(words[0]) and bool(tags(words[1]) & {"n", "s"})
+
+
 def _progressive_score(
     words: Sequence[str], i: int, following: frozenset[str], ends: bool
 ) -> float:
@@ -217,7 +238,10 @@ def _progressive_score(
     verb = base_of(word, "g")
     noun = word not in _ALWAYS_VERBS and readings(word)[:1] == ((word, "n"),)
     noun = noun and own_band(word) >= own_band(verb or "") - 3
-    if following & {"det", "pron", "P", "prep"} or (i + 1 < len(words) and is_plural(words[i + 1])):
+    if following & {"det", "pron"} and word not in _ALWAYS_NOUNS:
+        return 3.1
+    plural = i + 1 < len(words) and is_plural(words[i + 1])
+    if following & {"P", "prep"} or plural or _described(words[i + 1 : i + 3]):
         return 1.6 if noun else 3.1
     if noun:
         return 0.9

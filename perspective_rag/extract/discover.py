@@ -13,8 +13,9 @@ from perspective_rag.extract.english import PREPOSITIONS, bare, upper_first
 from perspective_rag.extract.negation import SUBORDINATORS, main_verb
 from perspective_rag.extract.rules import as_perspectives, both_sides
 from perspective_rag.extract.sanity import sound
+from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, aside, degrade, note
+from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import judge_table
 from perspective_rag.merge.merge import merge
 from perspective_rag.protocols import Judge
@@ -23,7 +24,7 @@ from perspective_rag.search.search import search
 from perspective_rag.search.vectors import embed_passages, embed_queries, width_of
 from perspective_rag.text import split_sentences, text_key
 from perspective_rag.text import words as words_of
-from perspective_rag.types import Extraction, Passage, Perspective, Query, Vector
+from perspective_rag.types import Extraction, Passage, Query, Vector
 from perspective_rag.vectors import cosine
 
 PASSAGES = 30
@@ -35,8 +36,6 @@ MOST = 40
 """Statements of one passage that are embedded."""
 FIRST = 3
 """How many of the nearest statements are tried as the first, until one is opposed."""
-# The rules go over a sentence about so many times.
-_READINGS = 10
 _WORDS = range(5, 36)
 # What a sentence that begins so is about stands in the sentence before it.
 _POINTS_BACK = re.compile(
@@ -82,12 +81,12 @@ def discover(request: Request, judge: Judge, extraction: Extraction) -> Flow[Ext
         limit = min(max(request.options.discover, 2), len(statements))
         chosen = yield from _disputed(judge, statements, relevance, limit)
     except Exception as error:
-        yield from degrade("discover", f"no perspectives could be discovered: {error!r}", error)
+        degrade("discover", f"no perspectives could be discovered: {error!r}", error)
         return extraction
     if not chosen:
         return extraction
     texts = [statements[i] for i in chosen][: request.options.discover]
-    yield from note(decision={"stage": "discover", "query": question, "from": texts})
+    note(decision={"stage": "discover", "query": question, "from": texts})
     if request.options.discover == 1:
         return replace(extraction, perspectives=both_sides(texts[0]))
     return replace(extraction, perspectives=as_perspectives(texts))
@@ -100,7 +99,7 @@ def _statements(request: Request, question: str) -> Flow[tuple[list[str], Vector
     ordered = yield from rank_by_relevance(request, question, found)
     embedder = request.embedder
     texts = [c.passage.text for c in ordered[:PASSAGES]]
-    said = yield from aside(_READINGS * sum(map(len, texts)), _all_said, texts, question)
+    said = _all_said(texts, question)
     ranks = np.arange(1, len(said) + 1)
     best, relevance = [each[0] for each in said], 1.0 / np.log2(1.0 + ranks)
     if embedder is not None and said:
@@ -131,10 +130,6 @@ def _all_said(texts: Sequence[str], question: str) -> list[list[str]]:
         if said:
             found.append(said)
     return found
-
-
-def _opposites(statements: Sequence[str]) -> list[Perspective]:
-    return [both_sides(text)[1] for text in statements]
 
 
 def stand_alone(text: str) -> list[str]:
@@ -203,8 +198,7 @@ def _against_each_other(
 
 def _opposition(judge: Judge, statements: Sequence[str], index: int) -> Flow[Vector]:
     """How far each statement and statements[index] oppose each other, shape (n,)."""
-    size = _READINGS * sum(map(len, statements))
-    against = yield from aside(size, _opposites, statements)
+    against = [both_sides(text)[1] for text in statements]
     passages = [Passage(str(i), text) for i, text in enumerate(statements)]
     others = [i for i in range(len(statements)) if i != index]
     of_it = yield from judge_table(judge, [against[index]], [passages[i] for i in others])

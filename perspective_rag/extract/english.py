@@ -80,14 +80,6 @@ WH_WORDS = _words("what which who whom whose when where why how")
 SUBORDINATORS = _words(
     "who which that whose whom if when because unless although though while where"
 )
-# Words that no noun phrase can end before: what follows them belongs to them.
-DETERMINERS = (
-    ARTICLES
-    | POINTERS
-    | POSSESSIVES
-    | _words("all any every each some no more less most many much")
-    | _words("of for to in on at by with from and or")
-)
 ADVERBS = _words(
     """
     too very so really still ever always never not already just even actually truly also now often
@@ -98,17 +90,6 @@ ADVERBS = _words(
 DEGREES = _words("more less most least better worse best worst far much")
 # Adverbs that belong to the question rather than to what it asks about.
 ASKING_ADVERBS = _words("really actually truly genuinely honestly")
-
-# Sure openers of the predicate after "is/are SUBJECT ...".
-PREDICATE_OPENERS = _words(
-    """
-    too more less so very really still ever always never not better worse best worst good bad
-    right wrong safe unsafe fair unfair just unjust legal illegal moral immoral dead real true
-    false worth necessary cruel harmful healthy dangerous effective overrated underrated able
-    likely bound going out here there a an the justified broken useless important useful
-    possible desirable acceptable responsible like born alive open closed wet dry
-    """
-)
 
 EDGES = " ,;:.!?\"'“”‘’()[]…–—-*"
 

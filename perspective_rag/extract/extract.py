@@ -9,10 +9,14 @@ from typing import Any
 from perspective_rag.errors import ConfigError
 from perspective_rag.extract.discover import discover
 from perspective_rag.extract.labels import as_statement_about
-from perspective_rag.extract.rules import as_perspectives, extract_by_rule, reading_size
+from perspective_rag.extract.language import is_english
+from perspective_rag.extract.rules import as_perspectives, extract_by_rule
 from perspective_rag.extract.skip import SkipIf, skips
+from perspective_rag.extract.spelling import mended
+from perspective_rag.flow.recording import degrade, note, stage
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, aside, complete, degrade, note
+from perspective_rag.flow.steps import Flow, complete
+from perspective_rag.judge.inner import pair_judge
 from perspective_rag.protocols import Extractor
 from perspective_rag.types import Extraction, Perspective
 
@@ -22,6 +26,7 @@ _UNREAD = (
 )
 
 
+@stage
 def extract(
     request: Request,
     extractor: Extractor,
@@ -38,29 +43,47 @@ def extract(
     if skipped:
         return Extraction(request.question)
     if given is not None:
-        size = reading_size(request.question)
-        return (yield from aside(size, extraction_of, request.question, given))
+        return _mended(extraction_of(request.question, given))
     name = f"extractor {type(extractor).__name__}"
     returns = "an Extraction or a list of perspectives"
     try:
         found = yield from complete(extractor.extract(request.question), name, returns)
         said = f"{name} returned {found!r:.200}"
-        size = reading_size(request.question)
-        extraction = yield from aside(size, _as_extraction, found, request.question, said)
+        extraction = _as_extraction(found, request.question, said)
     except ConfigError:
         raise
     except Exception as error:
-        yield from degrade("extract", f"no perspectives could be found: {error!r}", error)
+        degrade("extract", f"no perspectives could be found: {error!r}", error)
         return Extraction(request.question)
+    extraction = _mended(extraction)
     asks_judge = request.options.discover and request.options.judge_k
-    if asks_judge and request.judge and not extraction.perspectives:
-        extraction = yield from discover(request, request.judge, extraction)
+    judge = pair_judge(request.judge)
+    if asks_judge and judge and not extraction.perspectives:
+        extraction = yield from discover(request, judge, extraction)
     if not extraction.perspectives:
         verdict = {"stage": "extract", "query": request.question, "verdict": "no perspectives"}
-        yield from note(
-            decision=verdict, warning=_UNREAD if extraction.kind == "not-english" else ""
-        )
+        note(decision=verdict, warning=_UNREAD if extraction.kind == "not-english" else "")
     return extraction
+
+
+def _mended(extraction: Extraction) -> Extraction:
+    """The extraction with misspelt words and short forms of its root mended: what is searched and
+    measured is the question that was meant. The trace's decisions say so.
+    """
+    root = mended_question(extraction.root)
+    if root == extraction.root:
+        return extraction
+    note(decision={"stage": "extract", "query": extraction.root, "mended": root})
+    return replace(extraction, root=root, misspelt=extraction.root)
+
+
+def mended_question(question: str) -> str:
+    """An English question with its misspelt words mended, where one letter makes a common word, and
+    common short forms written out ("govt"); any other as it is.
+    """
+    words = question.split()
+    fixed = mended(words)
+    return " ".join(fixed) if fixed != words and is_english(question) else question
 
 
 def extraction_of(question: str, given: Sequence[Perspective | str]) -> Extraction:

@@ -56,7 +56,7 @@ FACTS = tuple(
         (TECHNICAL, re.IGNORECASE),
         # a place or a time of the asker's
         (
-            r"\b(?:nearby|near (?:me|here)|tomorrow|tonight|in stock|opening hours"
+            r"\b(?:nearby\W*$|near (?:me|here)|tomorrow|tonight|in stock|opening hours"
             r"|(?:open|closed?) (?:on \w+day|at \d+)|available (?:on|in|at))\b",
             re.IGNORECASE,
         ),

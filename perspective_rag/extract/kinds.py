@@ -58,7 +58,7 @@ _CODE = re.compile(
 )
 _COMMANDS = re.compile(r"^(?:git|pip|npm|sudo|docker|kubectl) \w+", re.ASCII)
 _MATHS = re.compile(
-    r"\d\s*(?:[-+*/x×÷^=]|plus|minus|times|divided by|to the power of)\s*\d"
+    r"(?<!\b\d{3})\d\s*(?:[-+*/x×÷^=]|plus|minus|times|divided by|to the power of)\s*\d"
     r"|\b(?:square|cube) root of\b|\b\d+(?:\.\d+)?\s?% of \d|\bsolve (?:for )?\w\b.{0,40}="
     r"|\bderivative of\b"
     r"|\bconvert \d",
@@ -88,6 +88,9 @@ _OPEN = re.compile(
     r"|how (?:worried|concerned|important|good|bad|safe|useful|effective|serious|dangerous|much"
     r"|well"
     r"|happy|satisfied|confident|fair|likely)\b"
+    r"|how \w+ (?:an? \w+ )?(?:is|are|was|were|has|have|should)\b|how (?:big|great) an? \w+"
+    r"|how (?:do|would) you (?:feel|see|view|rate|rank|judge)\b"
+    r"|how far (?:has|have|did|should|do)\b|to what (?:extent|degree)\b"
     r"|(?:what|which|who)\b.*\b(?:best|better|worst|worse|good|right|wrong|fair\w*|pros|cons"
     r"|arguments?|opinions?|views?|reasons?|benefits?|harms?|risks?|effects?|impacts?|consequences"
     r"|drawbacks|advantages|disadvantages|greatest|most|biggest|thoughts|causes?|caused)\b)",
@@ -98,9 +101,12 @@ _THOUGHTS = re.compile(
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    r"^how (?:many|old|tall|long|far|often|big|high|deep|heavy|fast|late|early)\b"
-    r"|^how much (?:is|are|does|do|did|was|were)\b.{0,80}\b(?:cost|weigh|earn|costs|weighs)?\b"
-    r"|^how to\b|^how (?:do|does|can|could|would|should) (?:i|you|my|your|one)\b",
+    r"^how (?:many|old|tall|long|far(?! (?:has|have|did|should|do)\b)|often|big(?! an? )|high|deep"
+    r"|heavy|fast|late|early)\b"
+    r"|^how much (?:is|are|does|do|did|was|were)\b.{0,80}\b(?:cost|weigh|earn|costs|weighs)\b"
+    r"|^how much (?:is|are|was|were) (?:an? |the )?[\w -]{1,30}$"
+    r"|^how to\b|^how (?:do|does|can|could|would|should) (?:i|you|my|your|one)\b"
+    r"(?! (?:feel|see|view|rate|rank|judge|think)\b)",
     re.IGNORECASE,
 )
 _ASKS_LATE = re.compile(
@@ -170,6 +176,8 @@ def is_task(text: str) -> bool:
         return False
     if _OWN & set(words[1:]):
         return True
+    if AUXILIARIES & set(words[2:]) and tags(words[0]) & {"n", "a"}:
+        return False  # "Draft registration should end"
     own = words[0] in {"give", "make", "start", "switch", "open", "check", "set", "turn", "cancel"}
     return not own or words[1] in _TASK_OBJECTS or any(word[:1].isdigit() for word in words)
 
@@ -221,7 +229,8 @@ def asks_for_a_word(question: str) -> bool:
     if not words:
         return False
     opens = words[0] in _LEADS and not WH_WORDS.isdisjoint(words[1:4])
-    if opens or words[-1] in _LEFT_OPEN:
+    ended = question.rstrip().endswith((".", "!"))
+    if opens or (words[-1] in _LEFT_OPEN and not ended):
         return True
     late = _ASKS_LATE.search(question)
     if late is None:
@@ -229,7 +238,7 @@ def asks_for_a_word(question: str) -> bool:
     before, behind = question[: late.start()].split(), question[late.end() :].split()
     told = len(before) > 2 and not question.rstrip().endswith("?") and bool(finite_verb(before))
     relative = late[0].lower() == "which" and bool(behind) and bare(behind[0]) in _AFTER_RELATIVE
-    return not (told and relative)  # "Wind is a source which we should use"
+    return not (told and (relative or ended))  # "Wind is a source which we should use"
 
 
 def is_demand(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from perspective_rag.extract.clause import subject_end
+from perspective_rag.extract.context import announces
 from perspective_rag.extract.english import BE, bare, upper_first
 from perspective_rag.extract.facts import DISPUTED
 from perspective_rag.extract.inflection import participle
@@ -180,9 +181,20 @@ def _straight(
     if bare(subject[0]) == "it" and len(subject) > 2:
         text = " ".join(["it", auxiliary, *complement, *subject[1:]])
     else:
-        place = len(subject)
-        text = " ".join([*subject[:place], auxiliary, *complement])
+        place = _link(subject)
+        text = " ".join([*subject[:place], auxiliary, *complement, *subject[place:]])
     return as_statement(text)
+
+
+def _link(subject: Sequence[str]) -> int:
+    """Where what belongs to the complement begins: "lenders" of "lenders to the poor" (harmful to
+    them), "newspapers" of "newspapers in publishing it".
+    """
+    for i, word in enumerate(subject[1:-1], start=1):
+        doing = bare(word) == "in" and "g" in tags(subject[i + 1])
+        if (bare(word) in {"to", "for"} and tags(subject[i - 1]) & {"n", "s", "P"}) or doing:
+            return i
+    return len(subject)
 
 
 def _why(text: str) -> Statement | None:
@@ -197,6 +209,9 @@ def _why(text: str) -> Statement | None:
         return (
             as_statement(rest) if DISPUTED.search(rest) and match[0].lower()[:3] == "how" else None
         )
+    indignant = match[0].lower().startswith("since when") and announces(words[1:])
+    if indignant and bare(words[1]) == "it":
+        return statement_of(rest)
     if auxiliary in {"should", "must", "shouldn't"} or bare(words[0]).endswith("n't"):
         return statement_of(rest)
     if auxiliary in {"do", "does"} and bare(words[1]) == "we" and "still" in map(bare, words[:4]):

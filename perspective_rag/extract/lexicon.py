@@ -70,11 +70,6 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(lemmas, {form: tuple(found) for form, found in irregular.items()}, names)
 
 
-def vocabulary_is_unread() -> bool:
-    """True until ``vocabulary`` was called, which then takes a tenth of a second."""
-    return vocabulary.cache_info().currsize == 0
-
-
 def _entry(classes: str, rest: list[str]) -> Entry:
     share = float(classes[-1]) / 10 if classes[-1].isdigit() else float("v" in classes)
     past = participle = plural = ""
@@ -257,7 +252,7 @@ def is_known(word: str) -> bool:
 
 def is_plural(noun: str) -> bool:
     """True for the plural of a noun ("zoos", "children", "people")."""
-    word = bare(noun)
+    word = bare(noun).rpartition("-")[2]
     found = {tag for _, tag in readings(word)}
     if "s" in found:
         other = any(tag == "s" and lemma != word for lemma, tag in readings(word))

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import LLMError, LLMReplyError
-from perspective_rag.flow.steps import Flow, ask, complete, degrade
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow, ask, complete
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.replies import (
     MAX_ITEM_CHARACTERS,
@@ -77,14 +78,14 @@ class LLMExtractor:
             texts = parse_texts(text, prompt, keys=("perspectives", "perspective"))
         except LLMError as error:
             instead = "the fallback was used" if self.fallback else "no perspectives"
-            yield from degrade("extract", f"the model wrote no perspectives: {instead}", error)
+            degrade("extract", f"the model wrote no perspectives: {instead}", error)
             if self.fallback is None:
                 return Extraction(root=question)
             other = self.fallback.extract(question)
             read: Extraction = yield from complete(other, "fallback extractor", "an Extraction")
             return read
         if texts.lost:
-            yield from degrade("extract", texts.lost, bad_reply(texts.lost, text, prompt))
+            degrade("extract", texts.lost, bad_reply(texts.lost, text, prompt))
         found = self._perspectives(texts)
         return Extraction(
             _root(text, prompt, len(question)) or question,

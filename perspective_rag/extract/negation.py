@@ -125,7 +125,16 @@ def deny(words: Sequence[str], position: int) -> str:
         if verb == "ought":
             return " ".join([*before, "ought", "not", *after])
         return _joined([*before, words[position], "not", *after])
-    return " ".join([*before, *_with_do(words[position]), *after])
+    manner = len(before) > 1 and _is_manner(before[-1])
+    adverbs = [before.pop()] if manner else []  # "greatly help": do not greatly help
+    helper, no, base = _with_do(words[position])
+    return " ".join([*before, helper, no, *adverbs, base, *after])
+
+
+def _is_manner(word: str) -> bool:
+    core = bare(word)
+    adverb = core.endswith("ly") and "r" in tags(core) and not tags(core) & {"a", "n"}
+    return (adverb and core != "only") or core in {"often", "always"}
 
 
 def _with_do(verb: str) -> list[str]:

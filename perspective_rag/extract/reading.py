@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,8 @@ _SAID: dict[Kind, str] = {
     "chat": "small talk",
 }
 MOST_CLAIMS = 2
+_IS = re.compile(r"\b([Ii]t|[Tt]hat|[Tt]here)['’]s (?!been\b|got\b|\w+ed\b|own\b)")
+_DOTTED = re.compile(r"\b(?:[A-Z]\.)+[A-Z]$")  # "in the U.S", its last dot taken for a full stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +179,7 @@ def _one(text: str, sentence: str, nouns: Sequence[str], judged: bool) -> Readin
     prefix_nouns = [*antecedents([_before_comma(short)]), *nouns]
     kind = kind_of(unglued(asked))
     if kind is not None and not (core.said and kind == "factual"):
-        general = _for_a_role(asked)
-        if general is None:
-            return Reading(text, kind)
-        asked = general
+        return Reading(text, kind)
     for each in _double(asked):
         found = [
             _claim(
@@ -226,16 +226,17 @@ def _double(asked: str) -> list[list[str]]:
 
 def _claim(asked: str, said: bool, nouns: Sequence[str]) -> Statement | None:
     """The claim in a sentence, its pronouns resolved; None where there is none fit to be shown."""
-    asked = asked.rstrip("?! ") if said else asked
+    asked = _IS.sub(r"\1 is ", asked.rstrip("?! ") if said else asked)
     makers = (_short, motion) if said else (topic_sides, statement_of, suggested, motion, _stated)
+    question = asked.endswith("?") and auxiliary_of(asked.split(" ", 1)[0]) is not None
     for make in makers:
-        made = make(asked)
+        made = None if question and make is motion else make(asked)
         if made is None:
             continue
         sides = [resolved(side, nouns) for side in (made.text, made.negation)]
         if sides[0] is None or sides[1] is None:
             return None
-        claim = Statement(unglued(sides[0]), unglued(sides[1]))
+        claim = Statement(*(_DOTTED.sub(r"\g<0>.", unglued(side)) for side in sides if side))
         return claim if sound_sides([claim.text, claim.negation]) else None
     return None
 
@@ -243,20 +244,26 @@ def _claim(asked: str, said: bool, nouns: Sequence[str]) -> Statement | None:
 def _stated(text: str) -> Statement | None:
     """A text in the order of a statement; none for a question that leaves a place open."""
     first = bare(text.split(" ", 1)[0]).removesuffix("'s")
-    if first in WH_WORDS or asks_for_a_word(text):
+    asks = first in WH_WORDS or _asked_behind(text) is not None
+    if asks or asks_for_a_word(text):
         return None
     ended = text.endswith((".", "!"))
     return whole(text.rstrip("?! "), trusted=ended and len(text.split()) > 3)
 
 
+def _asked_behind(text: str) -> str | None:
+    """The open question behind "After the flood, "; None where there is none."""
+    words = text.split(" ")
+    for i, word in enumerate(words[1:-1], start=1):
+        opens = bare(word) in {"how", "what", "why"} and auxiliary_of(words[i + 1]) is not None
+        if opens and words[i - 1].endswith(","):
+            return " ".join(words[i:])
+    return None
+
+
 def _short(text: str) -> Statement | None:
     """A text that must be a statement, of two words or more ("ghosts exist")."""
     return whole(text, least=2, trusted=True)
-
-
-def _for_a_role(asked: str) -> str | None:
-    """ "Should I ..." of somebody who says who they are is about all of them."""
-    return None
 
 
 def _alternatives(text: str, options: Sequence[str]) -> Reading:
@@ -266,11 +273,17 @@ def _alternatives(text: str, options: Sequence[str]) -> Reading:
 def _without_sides(text: str, parts: Sequence[Sequence[str]]) -> Kind:
     """The kind of a text in which no sides were found."""
     last = trimmed(" ".join(parts[-1])) if parts else text
+    last = _asked_behind(last) or last
     kind = kind_of(text) or kind_of(last)
     if kind is not None:
         return kind
-    asked = auxiliary_of(last.split(" ", 1)[0]) is not None
-    return "open" if asked or is_open(text) or is_open(last) else "factual"
+    words = last.split(" ")
+    asked = any(
+        (i == 0 or words[i - 1].endswith(",")) and auxiliary_of(word) is not None
+        for i, word in enumerate(words)
+    )
+    listed = "or" in words and bare(words[0]).removesuffix("'s") not in WH_WORDS
+    return "open" if asked or listed or is_open(text) or is_open(last) else "factual"
 
 
 def _explained(found: Reading) -> str:

@@ -6,17 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.extract.lexicon import vocabulary_is_unread
 from perspective_rag.extract.negation import negate
 from perspective_rag.extract.reading import Reading, read
-from perspective_rag.extract.spelling import is_unknown
 from perspective_rag.extract.statement import Statement, as_statement
-from perspective_rag.flow.steps import AT_ONCE, Flow, aside
 from perspective_rag.types import Extraction, Perspective
-
-# The rules go over a question about so many times, and an unknown word has many neighbours.
-_READINGS = 10
-_UNKNOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +18,14 @@ class GivenPerspectives:
 
     perspectives: tuple[Perspective, ...]
 
-    def extract(self, question: str) -> Flow[Extraction]:
-        """The given perspectives; calls nothing."""
+    def extract(self, question: str) -> Extraction:
+        """The given perspectives."""
         return Extraction(
             question,
             self.perspectives,
             kind="sides" if exclude_each_other(self.perspectives) else "alternatives",
             exclusive=exclude_each_other(self.perspectives),
         )
-        yield  # a flow that needs no step
 
 
 def exclude_each_other(perspectives: Sequence[Perspective]) -> bool:
@@ -99,19 +91,9 @@ class RuleExtractor:
 
     language: str = "en"
 
-    def extract(self, question: str) -> Flow[Extraction]:
-        """The extraction; calls nothing."""
-        size = reading_size(question)
-        found = yield from aside(size, extract_by_rule, question, language=self.language)
-        return found
-
-
-def reading_size(question: str) -> int:
-    """What reading a question by rule counts to ``aside``: the first one reads the vocabulary."""
-    size = _READINGS * len(question)
-    if size > AT_ONCE or vocabulary_is_unread():
-        return max(size, AT_ONCE + 1)
-    return size + _UNKNOWN * sum(map(is_unknown, question.split()))
+    def extract(self, question: str) -> Extraction:
+        """The extraction."""
+        return extract_by_rule(question, language=self.language)
 
 
 def extract_by_rule(question: str, *, language: str = "en") -> Extraction:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, call, degrade, note
+from perspective_rag.flow.steps import Flow, call
 
 SkipIf = Callable[[str], Any]
 """``skip_if(question)``: true for a question that invites no perspectives."""
@@ -34,8 +35,8 @@ def skips(request: Request, skip_if: SkipIf | None) -> Flow[bool]:
         return False
     reply = yield from call("skip", skip_if, request.question)
     if reply.error is not None:
-        yield from degrade("skip", "skip_if failed: nothing is left out", reply.error)
+        degrade("skip", "skip_if failed: nothing is left out", reply.error)
     elif reply.value:
-        yield from note(decision={"stage": "skip", "query": request.question})
+        note(decision={"stage": "skip", "query": request.question})
         return True
     return False

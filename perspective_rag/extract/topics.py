@@ -37,7 +37,8 @@ _POLES = re.compile(
 _FOR = re.compile(
     r"^(?:(?:are you|is one|where do you stand:|do you|would you|should we)?\s*"
     r"(?:for or against|in favou?r of or (?:against|opposed to)|(?:strongly )?(?:favou?r|support"
-    r"|approve of) or (?:oppose|disapprove of|not support|reject))|(?:do|would|don't|are) you"
+    r"|approve(?: of)?|like|agree with) or (?:oppose|disapprove of|not support|reject|dislike"
+    r"|disagree with))|(?:do|would|don't|are) you"
     r"(?: personally| generally| strongly| still)? (?:support|oppose|favou?r|approve of|back"
     r"|welcome|for|against|in favou?r of|opposed to)) (?P<topic>.+)$",
     re.IGNORECASE,

@@ -40,15 +40,16 @@ _TRAILING = re.compile(
     r" say"
     r"|what do you (?:think|say|reckon)|any thoughts|thoughts|discuss|and why|and if so,? why|why"
     r"|why or why not|if so,? why|(?:please )?explain|yes or no|true or false|agree or disagree"
-    r"|do you agree(?: or disagree)?|or am i wrong|or what|or is it just me|help|just curious"
+    r"|do you agree(?: or disagree)?|(?:or )?am i (?:right|wrong)"
+    r"|or what|or is it just me|help|just curious"
     r"|right or wrong\?|no offence|any ideas|your thoughts|is that (?:right|true|so|fair|correct)"
     r"|is (?:he|she|it|this) (?:right|true|correct)|are they right|don't you think|wouldn't you"
     r" agree"
+    r"|is there (?:any|some)(?:thing| truth) (?:to|in|behind) (?:it|that|this)"
     r"|wouldn't you say|don't you agree|right|surely|no|eh|huh|innit|correct|true or not)"
     r"\s*[?!.,]*)$",
     re.IGNORECASE,
 )
-_SEPARATED = re.compile(r"[,.?!;:—–-]\s*$|\?\s")
 _TAG = re.compile(
     r",\s*(?:is|are|was|were|do|does|did|has|have|had|should|can|could|will|would|must)"
     r"(?:n't| not)? (?:it|they|he|she|we|you|there|this|that|i)(?: not)?\s*[?.!]*$",
@@ -124,6 +125,7 @@ _REPORTS = frozenset(
     " hold know realise realize contend feel declare announce warn complain write keep convince"
     " admit".split()
 )
+_NEED_THAT = frozenset("keep keeps hold holds held".split())
 _REPORT_NOUNS = frozenset("idea claim view notion argument belief statement theory opinion".split())
 _REPORTERS = frozenset(
     "i we people some many they everyone everybody critics experts scientists economists you most"
@@ -265,12 +267,12 @@ def _reported(words: Sequence[str], judged: bool) -> Sequence[str] | None:
         noun = core in _REPORT_NOUNS and following == "that"
         if noun and i < 6:
             return list(words[i + 2 :])
-        if not _is_report(core) or not word.islower():
+        if not _is_report(core) or not word.islower() or bare(words[i - 1]) == "to":
             continue
         marked = following == "that" or (following in {"me", "us"} and bare(words[i + 2]) == "that")
         people = bare(words[0]) in _REPORTERS | _OWNERS or judged
-        start = i + (3 if following in {"me", "us"} else 2) if marked else i + 1
-        if not marked and (not people or core in {"keep", "keeps"} or following == "to"):
+        start = i + 1 + marked + (following in {"me", "us"})
+        if not marked and (not people or core in _NEED_THAT or following == "to"):
             continue
         if following.endswith("ing") and not marked:
             continue

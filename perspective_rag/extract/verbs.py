@@ -73,7 +73,8 @@ def _finite_score(words: Sequence[str], i: int, head: int) -> float:
     word, before = bare(words[i]), bare(words[i - 1])
     found = tags(word)
     following = words[i + 1] if i + 1 < len(words) else ""
-    skip = before in ADVERBS | _TIMES and i > 1
+    manner = before.endswith("ly") and "r" in tags(before) and "n" not in tags(before)
+    skip = (manner or before in ADVERBS | _TIMES) and i > 1
     lead = words[i - 2] if skip else words[i - 1]
     plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in _PLURAL_PRONOUNS
     share = 0.0
@@ -107,12 +108,18 @@ def relative_parts(words: Sequence[str]) -> frozenset[int]:
             blocked.add(i)
         elif waiting:
             blocked.add(i)
-            if _finite(words[i]):
+            if _finite(words[i]) or _verb_after_relative(words, i):
                 waiting = False
                 if i + 1 < len(words) and _object_opens(words[i + 1]):
                     blocked.add(i + 1)
     # A clause without an end blocks nothing: then it was no relative clause.
     return frozenset() if waiting else frozenset(blocked)
+
+
+def _verb_after_relative(words: Sequence[str], i: int) -> bool:
+    """True for "study" in "who study a subject", though it is mostly a noun."""
+    follows = bare(words[i - 1]) in {"who", "which", "that"} and i + 1 < len(words)
+    return follows and "v" in tags(words[i]) and "det" in tags(words[i + 1])
 
 
 def _finite(word: str) -> bool:

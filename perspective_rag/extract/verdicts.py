@@ -22,6 +22,7 @@ _VERDICT = re.compile(
     r"|buy (?:that|it|this)|see it that way|share (?:this|that|his|her|their) view"
     r"|think (?:that's|that is|it is|he's|he is|she is|they are) (?:right|true|fair))"
     r"(?: or (?:not|disagree))?(?: with (?:that|this|him|her|them|it))?$"
+    r"|^is there (?:any|some)(?:thing| truth) (?:to|in|behind) (?:it|that|this)$"
     r"|^(?:agree|disagree|true|false|right|thoughts|any thoughts|your thoughts|opinions|discuss"
     r"|why|why not|why or why not|explain|really|correct|comments|views|yes or no|true or false"
     r"|agree or disagree|fact or myth|please explain|what now|thanks|thank you|thanks in advance"
@@ -49,13 +50,6 @@ _SAYS = (
     r"|reckon|reckons|contend|contends|swear|swears)"
 )
 _ONE = re.compile(rf"^(?P<who>(?:[\w'.-]+ ){{1,7}}?){_SAYS}(?: that)? (?P<view>.+)$", re.IGNORECASE)
-_OTHER = re.compile(
-    r"^(?:while |whereas |but |and |though |yet )?"
-    rf"(?P<who>(?:the )?(?:others?|other (?:people|camp|side|half|experts)|(?:[\w'.-]+"
-    rf" ){{0,6}}?[\w'.-]+))"
-    rf"(?: {_SAYS})?(?P<that> that)? (?P<view>.+)$",
-    re.IGNORECASE,
-)
 _DISAGREED = re.compile(
     r"^(?:while |whereas |but |and |though |yet )?(?:[\w'.-]+ ){1,7}?(?:disagreed?s?|differ(?:s"
     r"|ed)?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perspective_rag.answer.standing import unread
 from perspective_rag.backends.callables import CallableStore
 from perspective_rag.backends.onnx_minilm import OnnxMiniLM
 from perspective_rag.errors import ConfigError
@@ -147,7 +149,6 @@ def coverage_score(
     if abstained is not None:
         return abstained
     coverage = result.coverage
-    assert coverage is not None
     covered = [
         f"{each.text!r} ({_places(result, each)})"
         for each in result.perspectives
@@ -156,7 +157,7 @@ def coverage_score(
     lacking = [f"{each.text!r}" for each in result.perspectives if each not in coverage.covered]
     said = [f"{len(covered)} of {len(result.perspectives)} perspectives are covered"]
     said += [f"covered: {', '.join(covered)}"] if covered else []
-    said += [f"nothing clear for: {', '.join(lacking)}"] if lacking else []
+    said += [f"no context sorted under: {', '.join(lacking)}"] if lacking else []
     share = len(covered) / len(result.perspectives)
     return Score(share, f"{'; '.join(said)}. {_judged_by(result, judge)}")
 
@@ -173,20 +174,11 @@ def listed_score(
     if abstained is not None:
         return abstained
     coverage = result.coverage
-    assert coverage is not None
     listed = np.asarray(coverage.listed.any(axis=1))
-    others = {
-        "argue for and against": np.asarray((coverage.verdicts == "mixed").any(axis=1)),
-        "may bear on one": np.asarray((coverage.verdicts == "leaning").any(axis=1)),
-    }
     said = [f"{int(listed.sum())} of {len(listed)} contexts are listed as support of a perspective"]
-    left = ~listed
-    for what, rows in others.items():
-        if (left & rows).any():
-            said.append(f"{int((left & rows).sum())} {what}")
-        left = left & ~rows
-    if coverage.related is not None and (left & ~coverage.related).any():
-        said.append(f"{int((left & ~coverage.related).sum())} not about the question")
+    counts = Counter(coverage.states)
+    counts.pop("takes a side", None)
+    said += [f"{count} {state}" for state, count in counts.items()]
     return Score(float(np.mean(listed)), f"{'; '.join(said)}. {_judged_by(result, judge)}")
 
 
@@ -195,15 +187,15 @@ def _abstained(result: RetrievalResult, silent: float | None) -> Score | None:
     if not result.perspectives:
         why = result.caution or f"{result.reading.rstrip('.')}. Name them where it has any."
         return Score(None, f"Not scored: no perspectives of this question are known. {why}")
-    if result.candidates and not result.says_nothing:
+    if result.candidates and not unread(result):
         return None
     said = "Not scored" if silent is None else f"Scored {silent:g}, as set for such cases"
     if not result.candidates:
         return Score(silent, f"{said}: nothing was retrieved.")
     return Score(
         silent,
-        f"{said}: no retrieved context ({len(result.candidates)}) is about the question. The store "
-        "lacks the topic, or the search missed it.",
+        f"{said}: no retrieved context ({len(result.candidates)}) is near enough to the question "
+        "to be judged. The store lacks the topic, or the search missed it.",
     )
 
 
@@ -213,7 +205,6 @@ def _places(result: RetrievalResult, perspective: Perspective) -> str:
 
 
 def _judged_by(result: RetrievalResult, judge: Judge | None) -> str:
-    assert result.coverage is not None
     rule = result.coverage.rule
     by = f"the judge {judge.name}" if judge is not None else "a judge"
     said = (

@@ -7,8 +7,8 @@ from typing import Any
 
 from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
 from perspective_rag.backends.transformers_llm import TransformersLLM
-from perspective_rag.backends.vllm_engine import VLLMEngine
 from perspective_rag.errors import ConfigError
+from perspective_rag.extensions import part
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.llm import LLMJudge
 from perspective_rag.judge.presets import Engine, preset
@@ -58,7 +58,8 @@ def load_judge(
             raise ConfigError("a server loads adapters and revisions itself: name them in model=")
         llm = OpenAICompatibleLLM(weights, **options)
     elif through == "vllm":
-        llm = VLLMEngine(weights, adapter=over, revision=revision, **options)
+        vllm_engine = part("vllm_engine", "scale", "vLLM in this process")
+        llm = vllm_engine(weights, adapter=over, revision=revision, **options)
     else:
         llm = TransformersLLM(weights, adapter=over, revision=revision, **options)
     return LLMJudge(llm, wording=chosen.wording, prompt=prompt, threshold=threshold)

@@ -1,1 +1,1 @@
-"""Steps, and the drivers that carry them out in threads or on an event loop."""
+"""Flows, and the driver that carries out their calls in threads or on an event loop."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 
-from perspective_rag.flow.limiter import Permit
+from perspective_rag.flow.limiter import Limiter, Permit
 
 _CURRENT: ContextVar[Attempt | None] = ContextVar("perspective_rag_attempt", default=None)
 
@@ -115,3 +115,25 @@ def waiting() -> Iterator[None]:
         yield
     finally:
         attempt.go_on()
+
+
+@contextmanager
+def held(limiter: Limiter, stage: str) -> Iterator[None]:
+    """Holds a permit of a client's own limiter inside; waiting for it is not the call's time."""
+    with waiting():
+        permit = limiter.acquire(stage)
+    try:
+        yield
+    finally:
+        permit.release()
+
+
+@asynccontextmanager
+async def aheld(limiter: Limiter, stage: str) -> AsyncIterator[None]:
+    """The same, without blocking the event loop."""
+    with waiting():
+        permit = await limiter.aacquire(stage)
+    try:
+        yield
+    finally:
+        permit.release()

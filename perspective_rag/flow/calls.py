@@ -1,5 +1,5 @@
-"""Calls to models and stores: side by side, within a limit and a time-out, from threads or from an
-event loop.
+"""Calls to models and stores: side by side, within a limit and a time-out, in threads or on the
+event loop that awaits their flow.
 """
 
 from __future__ import annotations
@@ -8,13 +8,16 @@ import asyncio
 import contextvars
 import queue
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from perspective_rag.flow import threads
 from perspective_rag.flow.attempt import Attempt
-from perspective_rag.flow.limiter import Limiter, Permit
+from perspective_rag.flow.cancelling import check_wanted
+from perspective_rag.flow.limiter import LOOK_EVERY, Limiter, Permit
 from perspective_rag.flow.steps import Call, Reply
 
 
@@ -32,66 +35,33 @@ class Limits:
     limiter: Limiter | None = None
 
 
-Began = dict[int, Attempt]
-"""The calls that have begun, by their index."""
+class Caller:
+    """The event loop that awaits a flow while a thread runs it, until it cancels it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._awaited = Attempt(Permit())
+        self.add, self.drop = self._awaited.add, self._awaited.drop
+        self.cancel = self._awaited.give_up
+
 
 # How often a call is looked at whose clock stands still.
 _GLANCE = 0.05
 
 
-def answers_from_threads(calls: Sequence[Call], limits: Limits) -> list[Reply]:
-    """A reply for each call, in their order; blocks, and works where an event loop runs too."""
-    if any(step.in_caller for step in calls):
-        return [_here(step, limits) for step in calls]
-    # A function may run an event loop of its own, which no thread can that runs one already.
-    if limits.timeout is None and len(calls) == 1 and asyncio._get_running_loop() is None:
-        return [_here(calls[0], limits)]
-    waiting = deque(enumerate(calls))
-    contexts = [contextvars.copy_context() for _ in calls]
-    began: Began = {}
-    done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
+def replies_to(calls: Sequence[Call], limits: Limits, caller: Caller | None) -> list[Reply]:
+    """A reply for each call, in their order; blocks, and works where an event loop runs too.
 
-    def work() -> None:
-        while waiting:
-            try:
-                index, step = waiting.popleft()
-            except IndexError:  # another worker took the last one
-                return
-            outcome = contexts[index].run(attempted, index, step)
-            if isinstance(outcome, BaseException):
-                waiting.clear()
-            done.put((index, outcome))
-
-    def attempted(index: int, step: Call) -> Reply | BaseException:
-        try:
-            permit = _acquired(step, limits)
-        except Exception as error:
-            return Reply(error=error)
-        permit.thread_begins()
-        began[index] = attempt = Attempt(permit)
-        try:
-            with attempt.is_current() if _counts(limits) else nullcontext():
-                return _attempt(step)
-        finally:
-            permit.thread_ends()
-            permit.release()
-
-    for _ in range(min(_at_a_time(calls, limits), len(calls))):
-        threads.start(work)
-    replies: dict[int, Reply] = {}
-    try:
-        while len(replies) < len(calls):
-            try:
-                index, outcome = done.get(timeout=_patience(began, replies, limits))
-                replies.setdefault(index, _reply(outcome))
-            except queue.Empty:
-                for index, attempt in _overdue(began, replies, limits):
-                    replies[index] = _too_late(calls[index], limits)
-                    attempt.give_up()
-                    threads.start(work)  # the one that is stuck serves nobody else
-    finally:
-        waiting.clear()  # after an interrupt no further call is made
-    return [replies[index] for index in range(len(calls))]
+    Calls with an async form are awaited by the ``caller``, where there is one, and calls that are
+    bound to its thread block it while they run; all others have a thread of their own.
+    """
+    if caller is None:
+        if any(step.in_caller for step in calls):
+            return [_here(step, limits) for step in calls]
+        # A function may run an event loop of its own, which no thread can that runs one already.
+        if limits.timeout is None and len(calls) == 1 and asyncio._get_running_loop() is None:
+            return [_here(calls[0], limits)]
+    return _Batch(calls, limits, caller).replies() if calls else []
 
 
 def remembered(calls: Sequence[Call], replies: Sequence[Reply], limits: Limits) -> Sequence[Reply]:
@@ -105,119 +75,166 @@ def remembered(calls: Sequence[Call], replies: Sequence[Reply], limits: Limits) 
     return replies
 
 
-def _at_a_time(calls: Sequence[Call], limits: Limits) -> int:
-    return 1 if any(step.in_turn for step in calls) else limits.max_concurrency
+class _Batch:
+    """Calls that run side by side, and the thread that waits for them."""
 
+    def __init__(self, calls: Sequence[Call], limits: Limits, caller: Caller | None) -> None:
+        self._calls, self._limits, self._caller = calls, limits, caller
+        self._waiting = deque(range(len(calls)))
+        self._asked: dict[int, Future[Permit]] = {}
+        self._began: dict[int, Attempt] = {}
+        self._replies: dict[int, Reply] = {}
+        self._done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
+        self._over = False
 
-def _counts(limits: Limits) -> bool:
-    """Whether calls are held to anything here; else they belong to the call around them."""
-    return limits.timeout is not None or limits.limiter is not None
-
-
-def _acquired(step: Call, limits: Limits) -> Permit:
-    return limits.limiter.acquire(step.stage) if limits.limiter is not None else Permit()
-
-
-async def _aacquired(step: Call, limits: Limits) -> Permit:
-    return await limits.limiter.aacquire(step.stage) if limits.limiter is not None else Permit()
-
-
-def _patience(began: Began, replies: dict[int, Reply], limits: Limits) -> float | None:
-    if limits.timeout is None:
-        return None
-    open_ = [each for index, each in list(began.items()) if index not in replies]
-    left = min((limits.timeout - each.seconds for each in open_), default=limits.timeout)
-    return max(_GLANCE, left) if any(each.stands_still for each in open_) else max(0.001, left)
-
-
-def _overdue(
-    began: Began, replies: dict[int, Reply], limits: Limits
-) -> Iterator[tuple[int, Attempt]]:
-    for index, attempt in list(began.items()):
-        if index in replies or limits.timeout is None or attempt.stands_still:
-            continue
-        if attempt.seconds >= limits.timeout:
-            yield index, attempt
-
-
-async def answers_from_loop(calls: Sequence[Call], limits: Limits) -> list[Reply]:
-    """A reply for each call, in their order; calls without an async form run in threads.
-
-    Calls that are bound to the caller's thread block the event loop while they run: they cannot be
-    made anywhere else.
-    """
-    if any(step.in_caller for step in calls):
-        replies = []
-        for step in calls:
-            try:
-                permit = await _aacquired(step, limits)
-            except Exception as error:
-                replies.append(Reply(error=error))
-                continue
-            try:
-                replies.append(_reply(_attempt(step)))
-            finally:
-                permit.release()
-        return replies
-    own_permits = asyncio.Semaphore(_at_a_time(calls, limits))
-
-    async def answer(step: Call) -> Reply:
-        async with own_permits:
-            try:
-                permit = await _aacquired(step, limits)
-            except Exception as error:
-                return Reply(error=error)
-            try:
-                return await _awaited(step, limits, Attempt(permit))
-            finally:
-                permit.release()
-
-    return list(await asyncio.gather(*(answer(step) for step in calls)))
-
-
-async def _awaited(step: Call, limits: Limits, attempt: Attempt) -> Reply:
-    """One call's reply, or that it was too late; one that is given up is cancelled."""
-
-    async def attempted() -> Reply:
+    def replies(self) -> list[Reply]:
+        calls, in_turn = self._calls, any(each.in_turn or each.in_caller for each in self._calls)
+        cancel = partial(self._done.put, (-1, asyncio.CancelledError()))
+        if self._caller is not None:
+            self._caller.add(cancel)
         try:
-            if step.afunction is not None:
-                return Reply(await step.afunction(*step.args, **step.kwargs))
-            return _reply(await threads.in_thread(_attempt, step))
-        except RuntimeError as error:
-            stopped = str(error) == "coroutine raised StopIteration"  # it cannot raise one itself
-            return Reply(error=_as_error(step, error.__cause__) if stopped else error)
-        except Exception as error:
-            return Reply(error=error)
-        except GeneratorExit as error:
-            return Reply(error=_as_error(step, error))
+            for _ in range(1 if in_turn else self._limits.max_concurrency):
+                self._ask_for_next()
+            while len(self._replies) < len(calls):
+                try:
+                    index, outcome = self._done.get(timeout=self._patience())
+                except queue.Empty:
+                    self._give_up_overdue()
+                else:
+                    if index not in self._replies:  # else it was given up
+                        self._replies[index] = _reply(outcome)
+                        self._ask_for_next()
+        finally:
+            self._over = True  # after an interrupt no further call is made
+            if self._caller is not None:
+                self._caller.drop(cancel)
+            for asked in self._asked.values():
+                Limiter.forget(asked)
+            for index, attempt in list(self._began.items()):
+                if index not in self._replies:
+                    attempt.give_up()
+        return [self._replies[index] for index in range(len(calls))]
 
-    with attempt.is_current() if _counts(limits) else nullcontext():
-        task = asyncio.ensure_future(attempted())
+    def _ask_for_next(self) -> None:
+        if not self._waiting or self._over:
+            return
+        index = self._waiting.popleft()
+        begin = partial(self._begin, index, contextvars.copy_context())
+        if self._limits.limiter is None:
+            asked: Future[Permit] = Future()
+            asked.set_result(Permit())
+        else:
+            loop = self._caller.loop if self._caller and self._is_for_loop(index) else None
+            asked = self._limits.limiter.ask(self._calls[index].stage, loop)
+        self._asked[index] = asked
+        asked.add_done_callback(begin)
+
+    def _is_for_loop(self, index: int) -> bool:
+        step = self._calls[index]
+        return self._caller is not None and (step.in_caller or step.afunction is not None)
+
+    def _begin(self, index: int, context: contextvars.Context, granted: Future[Permit]) -> None:
+        """Starts a call, in whatever thread its permit was given."""
+        if granted.cancelled():
+            return
+        try:
+            attempt = self._began[index] = Attempt(granted.result())
+            if self._over:
+                attempt.give_up()
+            elif self._caller is not None and self._is_for_loop(index):
+                context.run(self._caller.loop.call_soon_threadsafe, self._on_loop, index, attempt)
+            else:
+                attempt.permit.thread_begins()
+                threads.start(partial(context.run, self._in_thread, index, attempt))
+        except Exception as error:  # the limiter's own, or the loop is closed
+            self._done.put((index, Reply(error=error)))
+
+    def _in_thread(self, index: int, attempt: Attempt) -> None:
+        with self._belongs_to(attempt):
+            outcome = _attempt(self._calls[index])
+        attempt.permit.thread_ends()
+        self._end(index, attempt, outcome)
+
+    def _on_loop(self, index: int, attempt: Attempt) -> None:
+        step = self._calls[index]
+        if step.in_caller:
+            self._end(index, attempt, RuntimeError() if self._over else _attempt(step))
+            return
+        with self._belongs_to(attempt):
+            task = asyncio.ensure_future(_awaited(step))
+        task.add_done_callback(lambda task: self._end(index, attempt, _outcome(step, task)))
+        attempt.add(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
+
+    def _end(self, index: int, attempt: Attempt, outcome: Reply | BaseException) -> None:
+        attempt.permit.release()
+        self._done.put((index, outcome))
+
+    def _belongs_to(self, attempt: Attempt) -> AbstractContextManager[None]:
+        """What is called inside belongs to the attempt, or to the call around it where calls are
+        held to nothing here.
+        """
+        counts = self._limits.timeout is not None or self._limits.limiter is not None
+        return attempt.is_current() if counts else nullcontext()
+
+    def _open(self) -> list[tuple[int, Attempt]]:
+        """The calls that have begun and can be late."""
+        return [
+            (index, attempt)
+            for index, attempt in list(self._began.items())
+            if index not in self._replies and not self._calls[index].in_caller
+        ]
+
+    def _patience(self) -> float | None:
+        timeout = self._limits.timeout
+        waits = []
+        if not all(asked.done() for asked in self._asked.values()):
+            waits.append(LOOK_EVERY)
+        if timeout is not None:
+            waits.append(timeout)
+            for _, each in self._open():
+                least = _GLANCE if each.stands_still else 0.001
+                waits.append(max(least, timeout - each.seconds))
+        return min(waits, default=None)
+
+    def _give_up_overdue(self) -> None:
+        if self._limits.limiter is not None:
+            for index, asked in self._asked.items():
+                if not asked.done():
+                    self._limits.limiter.reclaim(self._calls[index].stage)
+        timeout = self._limits.timeout
+        if timeout is None:
+            return
+        for index, attempt in self._open():
+            if not attempt.stands_still and attempt.seconds >= timeout:
+                late = f"{self._calls[index].stage} did not answer within {timeout:g} s"
+                self._replies[index] = Reply(error=TimeoutError(late))
+                attempt.give_up()
+                self._ask_for_next()
+
+
+async def _awaited(step: Call) -> Reply:
+    assert step.afunction is not None
     try:
-        # Not wait_for: it cannot tell a TimeoutError of the call from its own, and it waits for a
-        # call that does not let itself be cancelled.
-        while not task.done():
-            left = None if limits.timeout is None else limits.timeout - attempt.seconds
-            if attempt.stands_still and left is not None:
-                left = max(_GLANCE, left)
-            elif left is not None and left <= 0.0:
-                break
-            await asyncio.wait([task], timeout=left)
-    finally:
-        late = task.cancel()
-        if late:
-            attempt.give_up()
-    if late:
-        return _too_late(step, limits)
+        return Reply(await step.afunction(*step.args, **step.kwargs))
+    except RuntimeError as error:
+        stopped = str(error) == "coroutine raised StopIteration"  # it cannot raise one itself
+        return Reply(error=_as_error(step, error.__cause__) if stopped else error)
+    except Exception as error:
+        return Reply(error=error)
+    except GeneratorExit as error:
+        return Reply(error=_as_error(step, error))
+
+
+def _outcome(step: Call, task: asyncio.Future[Reply]) -> Reply | BaseException:
     if task.cancelled():
         return Reply(error=RuntimeError(f"{step.stage} was cancelled by what it called"))
-    return task.result()
+    return task.exception() or task.result()
 
 
 def _here(step: Call, limits: Limits) -> Reply:
     """The reply to a call that is made in this thread."""
     try:
-        permit = _acquired(step, limits)
+        permit = limits.limiter.acquire(step.stage) if limits.limiter is not None else Permit()
     except Exception as error:
         return Reply(error=error)
     try:
@@ -226,12 +243,9 @@ def _here(step: Call, limits: Limits) -> Reply:
         permit.release()
 
 
-def _too_late(step: Call, limits: Limits) -> Reply:
-    return Reply(error=TimeoutError(f"{step.stage} did not answer within {limits.timeout:g} s"))
-
-
 def _attempt(step: Call) -> Reply | BaseException:
     try:
+        check_wanted()
         return Reply(step.function(*step.args, **step.kwargs))
     except (StopIteration, GeneratorExit) as error:  # not to be taken for the end of the flow
         return Reply(error=_as_error(step, error))

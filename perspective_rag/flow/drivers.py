@@ -1,24 +1,24 @@
-"""The two drivers of flows: one blocks, one awaits. What a flow decides is the same under both."""
+"""The driver of flows: it blocks the thread that runs it, and an event loop has a thread do so."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Generator, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Generator
+from typing import Any, TypeVar, cast, overload
 
 from perspective_rag.errors import PerspectiveRAGError
-from perspective_rag.flow.calls import (
-    Limits,
-    answers_from_loop,
-    answers_from_threads,
-    remembered,
-)
+from perspective_rag.flow.calls import Caller, Limits, remembered, replies_to
 from perspective_rag.flow.recorder import Recorder
-from perspective_rag.flow.steps import Call, Flow, Note, Reply, Step, Work
-from perspective_rag.flow.threads import in_thread
+from perspective_rag.flow.recording import RECORDER
+from perspective_rag.flow.steps import Flow, Reply
+from perspective_rag.flow.threads import outcome_in_thread
 from perspective_rag.redaction import raise_scrubbed, scrubbed
 
 R = TypeVar("R")
+
+# Seconds that who cancels a flow waits for its end; a plain function cannot be interrupted.
+_GRACE = 1.0
 
 
 @overload
@@ -32,27 +32,7 @@ def run(flow: Any, recorder: Recorder | None = None, limits: Limits | None = Non
     """
     if not isinstance(flow, Generator):
         return flow
-    recorder, limits = recorder or Recorder(), limits or Limits()
-    replies: Any = None
-    try:
-        while True:
-            try:
-                steps = flow.send(replies)
-            except StopIteration as stop:
-                return stop.value
-            calls = recorder.watched([step for step in steps if isinstance(step, Call)])
-            started = time.perf_counter()
-            answered = remembered(calls, answers_from_threads(calls, limits), limits)
-            seconds = time.perf_counter() - started
-            done = [_done(step) for step in steps if isinstance(step, Work)]
-            replies = _recorded(steps, calls, answered, done, seconds, recorder)
-    except BaseException as error:
-        recorder.failed(error)
-        if isinstance(error, Exception) and not isinstance(error, PerspectiveRAGError):
-            raise_scrubbed(error)
-        raise
-    finally:
-        flow.close()
+    return _drive(flow, recorder or Recorder(), limits or Limits(), None)
 
 
 @overload
@@ -62,60 +42,59 @@ async def arun(
 @overload
 async def arun(flow: R, recorder: Recorder | None = None, limits: Limits | None = None) -> R: ...
 async def arun(flow: Any, recorder: Recorder | None = None, limits: Limits | None = None) -> Any:
-    """The same as ``run``, without blocking the event loop: calls without an async form, and
-    ``Work``, run in threads.
+    """The same as ``run``, in a thread of its own; calls that have an async form, or are bound to
+    the caller's thread, are made on the running event loop.
+
+    A flow that is cancelled ends at its next step, and its calls are cancelled or given up.
     """
     if not isinstance(flow, Generator):
         return flow
-    recorder, limits = recorder or Recorder(), limits or Limits()
-    replies: Any = None
+    caller = Caller(asyncio.get_running_loop())
+    coming = outcome_in_thread(_drive, flow, recorder or Recorder(), limits or Limits(), caller)
+    try:
+        await asyncio.wait([coming])
+    except asyncio.CancelledError:
+        caller.cancel()
+        await asyncio.wait([coming], timeout=_GRACE)
+        raise
+    finally:
+        caller.cancel()
+    value, error = coming.result()
+    if error is not None:
+        raise error
+    return value
+
+
+def _drive(flow: Flow[R], recorder: Recorder, limits: Limits, caller: Caller | None) -> R:
+    token, replies = RECORDER.set(recorder), cast(Any, None)
     try:
         while True:
             try:
-                steps = flow.send(replies)
+                asked = flow.send(replies)
             except StopIteration as stop:
-                return stop.value
-            calls = recorder.watched([step for step in steps if isinstance(step, Call)])
+                if recorder.refused is None:
+                    result: R = stop.value
+                    return result
+            if recorder.refused is not None:  # a component caught it
+                raise recorder.refused
+            calls = recorder.watched(asked)
             started = time.perf_counter()
-            answered = remembered(calls, await answers_from_loop(calls, limits), limits)
+            answered = remembered(calls, replies_to(calls, limits, caller), limits)
             seconds = time.perf_counter() - started
-            done = [await in_thread(_done, step) for step in steps if isinstance(step, Work)]
-            replies = _recorded(steps, calls, answered, done, seconds, recorder)
-    except BaseException as error:
+            # What a server or a store says may hold the key it was sent.
+            replies = [
+                reply if reply.error is None else Reply(reply.value, scrubbed(reply.error))
+                for reply in answered
+            ]
+            recorder.batch(calls, replies, seconds)
+    except BaseException as raised:
+        error = raised
+        if recorder.refused is not None and isinstance(raised, Exception):
+            error = recorder.refused
         recorder.failed(error)
         if isinstance(error, Exception) and not isinstance(error, PerspectiveRAGError):
             raise_scrubbed(error)
-        raise
+        raise error from error.__cause__
     finally:
+        RECORDER.reset(token)
         flow.close()
-
-
-def _done(work: Work) -> Reply:
-    try:
-        return Reply(work.function())
-    except Exception as error:
-        return Reply(error=error)
-
-
-def _recorded(
-    steps: Sequence[Step],
-    calls: Sequence[Call],
-    answered: Sequence[Reply],
-    done: Sequence[Reply],
-    seconds: float,
-    recorder: Recorder,
-) -> list[Reply]:
-    # What a server or a store says may hold the key it was sent.
-    answered = [_without_secrets(reply) for reply in answered]
-    recorder.batch(calls, answered, seconds)
-    answers, works = iter(answered), iter(done)
-    return [
-        recorder.note(step)
-        if isinstance(step, Note)
-        else next(works if isinstance(step, Work) else answers)
-        for step in steps
-    ]
-
-
-def _without_secrets(reply: Reply) -> Reply:
-    return reply if reply.error is None else Reply(reply.value, scrubbed(reply.error))

@@ -17,7 +17,7 @@ from weakref import ref
 from perspective_rag.validation import count
 
 # How often who waits looks whether permits are held by event loops that will never go on.
-_LOOK_EVERY = 1.0
+LOOK_EVERY = 1.0
 
 MOST_HANGING = 32
 """Calls of a stage that may hang at a time, where the limit is not higher."""
@@ -46,36 +46,51 @@ class Limiter:
 
     def acquire(self, stage: str) -> Permit:
         """A permit for one call, once there is one; blocks the thread until then."""
-        state = self._current()
-        waiter = state.asked(stage, None)
+        waiter = self.ask(stage)
         try:
             while True:
                 try:
-                    return waiter.result(timeout=_LOOK_EVERY)
+                    return waiter.result(timeout=LOOK_EVERY)
                 except NotYet:
                     if waiter.done():  # the error is the limiter's own: too many calls hang
                         raise
-                    state.reclaim(stage)
+                    self.reclaim(stage)
         except BaseException:
-            state.forget(waiter)
+            self.forget(waiter)
             raise
 
     async def aacquire(self, stage: str) -> Permit:
         """The same, without blocking the event loop."""
-        state = self._current()
-        waiter = state.asked(stage, asyncio.get_running_loop())
+        waiter = self.ask(stage, asyncio.get_running_loop())
         if waiter.done():
             return waiter.result()
         try:
             granted = asyncio.wrap_future(waiter)
             while not granted.done():
-                await asyncio.wait([granted], timeout=_LOOK_EVERY)
+                await asyncio.wait([granted], timeout=LOOK_EVERY)
                 if not granted.done():
-                    state.reclaim(stage)
+                    self.reclaim(stage)
             return granted.result()
         except BaseException:
-            state.forget(waiter)
+            self.forget(waiter)
             raise
+
+    def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None = None) -> Future[Permit]:
+        """What will be a permit, for a call on ``loop`` or in a thread: at once where one is free.
+
+        Raises TimeoutError, as the future's error, while too many calls of the stage hang.
+        """
+        return self._current().asked(stage, loop)
+
+    @staticmethod
+    def forget(waiter: Future[Permit]) -> None:
+        """Gives up waiting; a permit that was handed over meanwhile goes to the next."""
+        if not waiter.cancel() and waiter.exception() is None:
+            waiter.result().release()
+
+    def reclaim(self, stage: str) -> None:
+        """Takes back the permits of calls on event loops that will never go on."""
+        self._current().reclaim(stage)
 
     def running(self, stage: str) -> int:
         """Calls of a stage that hold a permit now."""
@@ -185,11 +200,6 @@ class _State:
         if not waiter.done():
             self.reclaim(stage)
         return waiter
-
-    def forget(self, waiter: Future[Permit]) -> None:
-        """Gives up waiting; a permit that was handed over meanwhile goes to the next."""
-        if not waiter.cancel() and waiter.exception() is None:
-            waiter.result().release()
 
     def released(self, permit: Permit, stage: str, *, hangs: bool) -> None:
         """Takes a permit back."""

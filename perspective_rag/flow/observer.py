@@ -9,7 +9,7 @@ from perspective_rag.options import PipelineOptions
 
 
 class Observer(Protocol):
-    """Is told of one request, in the order of its steps and in the thread or task that runs it.
+    """Is told of one request, in the order of its steps and in the thread that runs it.
 
     ``calls`` gives the call to make instead of the one that is asked for: the same, or one whose
     functions do more around it; they run in whatever thread makes the call. ``answered`` hands that

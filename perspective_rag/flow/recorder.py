@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -23,10 +24,10 @@ _LOGGER = logging.getLogger("perspective_rag")
 
 @dataclass(slots=True)
 class Recorder:
-    """Gathers the trace of one request, and logs what went wrong in it. The drivers write into it,
-    never a flow.
+    """Gathers the trace of one request, and logs what went wrong in it.
 
-    ``observer`` is told all that it is told.
+    ``observer`` is told all that it is told. ``refused`` is the error with which strict mode ends
+    the request, also where a component caught it.
     """
 
     strict: bool = False
@@ -39,8 +40,10 @@ class Recorder:
     completion_tokens: int = 0
     degradations: list[Degradation] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
+    refused: PerspectiveRAGError | None = None
+    _stages: int = 0
 
-    def note(self, step: Note) -> Reply:
+    def note(self, step: Note) -> None:
         """Keeps a note; in strict mode raises the error of a degradation."""
         self._tell(lambda observer: observer.noted(step), None)
         self.counts.update(step.counts)
@@ -51,18 +54,25 @@ class Recorder:
             _LOGGER.warning("%s", step.warning, extra={"perspective_rag": step.decision or {}})
         if step.degradation is not None:
             self.degradation(step.degradation)
-        return Reply()
+
+    def degrade(self, stage: str, message: str, error: Exception | None = None) -> None:
+        """Records a degradation, without secrets; in strict mode raises it."""
+        self.note(Note(degradation=Degradation(stage, message, error)))
 
     def degradation(self, found: Degradation) -> None:
         """Keeps a degradation and logs it, once in a request, or raises it in strict mode.
 
         The log record carries ``Degradation.to_dict()`` as its attribute ``perspective_rag``.
         """
-        if self.strict:
-            if isinstance(found.error, PerspectiveRAGError):
-                raise found.error
-            raise PerspectiveRAGError(f"{found.stage}: {found.message}") from found.error
-        self._keep(found)
+        if not self.strict:
+            self._keep(found)
+            return
+        if self.refused is None and isinstance(found.error, PerspectiveRAGError):
+            self.refused = found.error
+        elif self.refused is None:
+            self.refused = PerspectiveRAGError(f"{found.stage}: {found.message}")
+            self.refused.__cause__ = found.error
+        raise self.refused
 
     def _keep(self, found: Degradation) -> None:
         if found not in self.degradations:
@@ -71,6 +81,24 @@ class Recorder:
             said = printable(f"degraded, {found.stage}: {found.message}{cause}")
             _LOGGER.warning("%s", said, extra=details)
         self.degradations.append(found)
+
+    @contextmanager
+    def stage(self, name: str, *, whole: bool) -> Iterator[list[Any]]:
+        """Tells the observer that the ``whole`` request or a stage of it begins and, with the
+        outcome put into the list, that it ends; of one that raises no end is told. A stage within
+        a stage is part of that, and one run alone is none.
+        """
+        told = whole if self._stages == 0 else self._stages == 1
+        self._stages += told or self._stages > 0
+        outcome: list[Any] = []
+        try:
+            if told:
+                self.note(Note(begins=name))
+            yield outcome
+            if told:
+                self.note(Note(ends=name, outcome=outcome[0]))
+        finally:
+            self._stages = max(0, self._stages - 1)
 
     def batch(self, calls: Sequence[Call], replies: Sequence[Reply], seconds: float) -> None:
         """Adds a batch of calls: its seconds are shared out evenly, because the calls ran side by

@@ -11,14 +11,18 @@ from perspective_rag.flow.calls import Limits
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.observer import Telemetry
 from perspective_rag.flow.recorder import Recorder
-from perspective_rag.flow.steps import Flow, aside, degrade
 from perspective_rag.identity import passage_key
 from perspective_rag.listing import RelevanceFloor
 from perspective_rag.options import PipelineOptions
-from perspective_rag.protocols import Embedder, Judge, Projection, Store
+from perspective_rag.protocols import (
+    Embedder,
+    Judge,
+    Projection,
+    SecondJudge,
+    Selector,
+    Store,
+)
 from perspective_rag.types import Passage, Vector
-
-_EACH = 10  # to look a passage up takes as long as to read so many characters
 
 
 @dataclass(slots=True)
@@ -29,8 +33,9 @@ class Request:
     ``floor`` says from which relevance a passage is about the question, ``scale`` what the
     embedder's cosines mean to a judge that counts them (None: unknown); ``vectors`` maps a text to
     its vector, so that no text is embedded twice; ``identity`` tells passages apart; ``found``
-    holds the identities of all that was found. ``recorder`` and ``limits`` belong to whoever runs
-    the flows: no flow touches them.
+    holds the identities of all that was found, ``read_in_lists`` the Python ids of the passages
+    that a judge of lists was asked about, with an answer or without. ``recorder`` gathers the
+    trace.
     """
 
     question: str
@@ -39,6 +44,8 @@ class Request:
     projection: Projection
     embedder: Embedder | None = None
     judge: Judge | None = None
+    second_judge: SecondJudge | None = None
+    selector: Selector | None = None
     filter: Any = None
     floor: RelevanceFloor | None = None
     scale: RelevanceFloor | None = None
@@ -49,6 +56,7 @@ class Request:
     limits: Limits = field(init=False)
     vectors: dict[str, Vector] = field(default_factory=dict)
     found: set[str] = field(default_factory=set)
+    read_in_lists: set[int] = field(default_factory=set)
     started: float = field(default_factory=time.monotonic)
     _keys: dict[int, tuple[Passage, str]] = field(default_factory=dict)
     _identity_failed: bool = False
@@ -60,24 +68,11 @@ class Request:
             self.recorder.observed_by(self.telemetry, self.question, options)
         self.limits = Limits(options.timeout, options.max_concurrency, self.limiter)
 
-    def keys(self, passages: Sequence[Passage]) -> Flow[list[str]]:
+    def keys(self, passages: Sequence[Passage]) -> list[str]:
         """The identities of passages; where one cannot be had, which is recorded once, its own.
 
         A passage is asked about once: one that says something else each time is still one passage.
         """
-        if self.identity is passage_key:  # a user's own may belong to this thread
-            size = sum(_EACH if each.id else len(each.text) for each in passages)
-            keys, error = yield from aside(size, self._known_keys, passages)
-        else:
-            keys, error = self._known_keys(passages)
-        if error is not None and not self._identity_failed:
-            self._identity_failed = True
-            problem = "dedup_key failed: passages are told apart by their ids"
-            yield from degrade("merge", problem, error)
-        return keys
-
-    def _known_keys(self, passages: Sequence[Passage]) -> tuple[list[str], Exception | None]:
-        """The identities, and what the first one that could not be had failed with."""
         failed = None
         for passage in passages:
             if id(passage) in self._keys:
@@ -87,7 +82,11 @@ class Request:
             except Exception as error:
                 key, failed = passage_key(passage), failed or error
             self._keys[id(passage)] = passage, key  # held, so that no other gets its id
-        return [self._keys[id(passage)][1] for passage in passages], failed
+        if failed is not None and not self._identity_failed:
+            self._identity_failed = True
+            problem = "dedup_key failed: passages are told apart by their ids"
+            self.recorder.degrade("merge", problem, failed)
+        return [self._keys[id(passage)][1] for passage in passages]
 
     @property
     def elapsed(self) -> float:

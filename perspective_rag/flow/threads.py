@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from perspective_rag.flow.attempt import current_permit
+from perspective_rag.flow.cancelling import current_work
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -18,14 +19,23 @@ T = TypeVar("T")
 
 def start(work: Callable[[], None]) -> None:
     """Starts ``work`` in a thread that does not keep the process alive if it never ends."""
-    threading.Thread(target=work, daemon=True, name="perspective-rag-call").start()
+    owner = current_work()
+
+    def counted() -> None:
+        try:
+            work()
+        finally:
+            owner.thread_ends()
+
+    owner.thread_begins()
+    threading.Thread(target=counted, daemon=True, name="perspective-rag-call").start()
 
 
-async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-    """``function(*args, **kwargs)`` in a thread of its own, in the caller's context.
-
-    ``asyncio.to_thread`` shares a small pool with the whole program: calls that hang would use it
-    up, and the event loop would wait for them when it ends.
+def outcome_in_thread(
+    function: Callable[..., T], /, *args: Any, **kwargs: Any
+) -> asyncio.Future[tuple[Any, BaseException | None]]:
+    """What ``function(*args, **kwargs)`` returns or raises, in a thread of its own and in the
+    caller's context.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -47,7 +57,16 @@ async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) ->
 
     permit.thread_begins()
     start(work)
-    value, error = await answer
+    return answer
+
+
+async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    """``function(*args, **kwargs)`` in a thread of its own, in the caller's context.
+
+    ``asyncio.to_thread`` shares a small pool with the whole program: calls that hang would use it
+    up, and the event loop would wait for them when it ends.
+    """
+    value, error = await outcome_in_thread(function, *args, **kwargs)
     if error is not None:
         raise error
     result: T = value
@@ -64,3 +83,18 @@ def map_in_threads(function: Callable[[S], T], items: Sequence[S], *, most: int)
     contexts = [contextvars.copy_context() for _ in items]
     with ThreadPoolExecutor(workers, thread_name_prefix="perspective-rag-map") as pool:
         return list(pool.map(lambda context, item: context.run(function, item), contexts, items))
+
+
+def map_in_pool(
+    pool: ThreadPoolExecutor, function: Callable[[S], T], items: Sequence[S]
+) -> list[T]:
+    """``function`` of every item, in order, in the threads of a pool; raises Cancelled before an
+    item where the caller's work was cancelled.
+    """
+    work = current_work()
+
+    def one(item: S) -> T:
+        work.check()
+        return function(item)
+
+    return list(pool.map(one, items))

@@ -17,11 +17,11 @@ class CoverageError(PerspectiveRAGError):
 def require_coverage(result: RetrievalResult) -> None:
     """Raises CoverageError where a perspective of the result is missing or was not judged."""
     coverage = result.coverage
-    if not result.perspectives or (coverage is not None and coverage.complete):
+    if not result.perspectives or coverage.complete:
         return
-    lacking = (*coverage.missing, *coverage.unjudged) if coverage else result.perspectives
+    lacking = (*coverage.missing, *coverage.unjudged)
     texts = "; ".join(perspective.text for perspective in lacking)
     problem = f"no passage was found that supports: {texts}"
-    if coverage is not None and coverage.says_nothing:
+    if result.says_nothing:
         problem = f"no passage is about the question; {problem}"
     raise CoverageError(problem, result=result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,15 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.steps import Flow, aside, call, complete, degrade, note
-from perspective_rag.judge.inner import OfInner
+from perspective_rag.flow.recording import degrade, note
+from perspective_rag.flow.steps import Flow, call, complete
+from perspective_rag.judge.inner import OfInner, list_reader
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs
 from perspective_rag.judge.revision import revision_of
 from perspective_rag.judge.support import in_range
-from perspective_rag.protocols import Judge, JudgesSides
+from perspective_rag.protocols import Judge, Judged, JudgesLists, JudgesSides
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import SqliteCache
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
+from perspective_rag.values import from_json
 
 
 class CachedJudge(OfInner, TableOfPairs):
@@ -56,16 +59,14 @@ class CachedJudge(OfInner, TableOfPairs):
         """P(passages[i] supports perspectives[i]), shape (n,), NaN where the judge failed."""
         if not passages:
             return np.zeros(0)
-        revision = self.revision
-        size = sum(len(passage.text) for passage in passages)
-        keys = yield from aside(size, _keys, revision, perspectives, passages)
+        keys = _keys(self.revision, perspectives, passages)
         reply = yield from call("judge_cache", self._kept.get, keys)
         if reply.error is not None:
-            yield from degrade("judge", f"{self.path} could not be read", reply.error)
+            degrade("judge", f"{self.path} could not be read", reply.error)
         known: Mapping[bytes, float] = reply.value or {}
         support: Vector = np.array([known.get(key, np.nan) for key in keys])
         rows = np.flatnonzero(np.isnan(support)).tolist()
-        yield from note(counts={"cached_pairs": len(keys) - len(rows)})
+        note(counts={"cached_pairs": len(keys) - len(rows)})
         if rows:
             fresh = yield from judge_pairs(
                 self.inner, [perspectives[i] for i in rows], [passages[i] for i in rows]
@@ -74,7 +75,7 @@ class CachedJudge(OfInner, TableOfPairs):
             found = {keys[i]: float(support[i]) for i in rows if not np.isnan(support[i])}
             reply = yield from call("judge_cache", self._kept.put, found)
             if reply.error is not None:
-                yield from degrade("judge", f"{self.path} could not be written", reply.error)
+                degrade("judge", f"{self.path} could not be written", reply.error)
         return support
 
     def judge_sides(
@@ -86,16 +87,15 @@ class CachedJudge(OfInner, TableOfPairs):
         """P(support) of two contradicting sides, shape (n, 2), NaN where the judge failed."""
         inner = self.inner
         assert isinstance(inner, JudgesSides)
-        size = sum(len(passage.text) for passage in passages)
-        keys = yield from aside(size, _keys_of_sides, self.revision, sides, passages, relevance)
+        keys = _keys_of_sides(self.revision, sides, passages, relevance)
         reply = yield from call("judge_cache", self._kept.get, [k for row in keys for k in row])
         if reply.error is not None:
-            yield from degrade("judge", f"{self.path} could not be read", reply.error)
+            degrade("judge", f"{self.path} could not be read", reply.error)
         found: Mapping[bytes, float] = reply.value or {}
         support: Matrix = np.array([[found.get(k, np.nan) for k in row] for row in keys])
         support = support.reshape(len(passages), 2)
         rows = np.flatnonzero(np.isnan(support).any(axis=1)).tolist()
-        yield from note(counts={"cached_pairs": 2 * (len(passages) - len(rows))})
+        note(counts={"cached_pairs": 2 * (len(passages) - len(rows))})
         if rows:
             chosen, near = [passages[i] for i in rows], np.asarray(relevance)[rows]
             flow = inner.judge_sides(sides, chosen, near)
@@ -109,12 +109,88 @@ class CachedJudge(OfInner, TableOfPairs):
             }
             reply = yield from call("judge_cache", self._kept.put, new)
             if reply.error is not None:
-                yield from degrade("judge", f"{self.path} could not be written", reply.error)
+                degrade("judge", f"{self.path} could not be written", reply.error)
         return support
+
+    @property
+    def batch_size(self) -> int | None:
+        """The judge's own where it reads lists, else None."""
+        lists = list_reader(self.inner)
+        return None if lists is None else lists.batch_size
+
+    def judge_list(
+        self,
+        question: str,
+        perspectives: Sequence[Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+        *,
+        exclusive: bool = False,
+    ) -> Flow[Judged]:
+        """The verdicts with their proofs; kept are the judge's own, by question, sides and passage,
+        whatever list a passage was read in.
+        """
+        inner = self.inner
+        assert isinstance(inner, JudgesLists)
+        sides = [(each.text, each.stance, each.claim) for each in perspectives]
+        about = self.revision, question, sides
+        keys = [cache_key("list", *about, d.title, d.text) for d in passages]
+        reply = yield from call("judge_cache", self._kept.get, keys)
+        if reply.error is not None:
+            degrade("judge", f"{self.path} could not be read", reply.error)
+        found = _Kept(perspectives, len(passages))
+        known: Mapping[bytes, str] = reply.value or {}
+        rows = [i for i, key in enumerate(keys) if not found.take(i, known.get(key))]
+        note(counts={"cached_pairs": len(perspectives) * (len(keys) - len(rows))})
+        if rows:
+            chosen, near = [passages[i] for i in rows], np.asarray(relevance)[rows]
+            flow = inner.judge_list(question, perspectives, chosen, near, exclusive=exclusive)
+            fresh: Judged = yield from complete(flow, f"judge {self.name!r}", "a Judged")
+            new = {keys[i]: found.put(i, fresh, row) for row, i in enumerate(rows)}
+            kept = {key: value for key, value in new.items() if value is not None}
+            reply = yield from call("judge_cache", self._kept.put, kept)
+            if reply.error is not None:
+                degrade("judge", f"{self.path} could not be written", reply.error)
+        return Judged(found.support, tuple(found.proofs), found.own)
 
     def close(self) -> None:
         """Closes the file."""
         self._kept.close()
+
+
+class _Kept:
+    """The verdicts on a list, put together from what was kept and what is new."""
+
+    def __init__(self, perspectives: Sequence[Perspective], count: int) -> None:
+        self._ids = [each.id for each in perspectives]
+        self.support: Matrix = np.full((count, len(perspectives)), np.nan)
+        self.proofs: list[Mapping[str, Proof]] = [{} for _ in range(count)]
+        self.own = np.zeros(count, dtype=bool)
+
+    def take(self, place: int, value: str | None) -> bool:
+        """Whether a kept value says what the judge says of the passage at a place."""
+        try:
+            row, proofs = from_json(value or "")
+            self.support[place] = np.array(row, dtype=float)
+            self.proofs[place] = {self._ids[i]: Proof(*span) for i, span in proofs}
+        except (ValueError, TypeError, IndexError):
+            return False
+        self.own[place] = True
+        return True
+
+    def put(self, place: int, judged: Judged, row: int) -> str | None:
+        """The value to keep of a new verdict; None of one that is not the judge's own."""
+        self.support[place] = judged.support[row]
+        self.proofs[place] = judged.proofs[row]
+        self.own[place] = judged.own[row]
+        if not judged.own[row] or np.isnan(judged.support[row]).any():
+            return None
+        spans = [
+            (i, (judged.proofs[row][name].start, judged.proofs[row][name].end))
+            for i, name in enumerate(self._ids)
+            if name in judged.proofs[row]
+        ]
+        return json.dumps([judged.support[row].tolist(), spans])
 
 
 def _keys(

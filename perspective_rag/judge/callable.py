@@ -63,7 +63,7 @@ class CallableJudge:
         )
         if reply.error is not None:
             pairs = len(passages) * len(perspectives)
-            yield from not_judged(self.name, pairs, pairs, reply.error)
+            not_judged(self.name, pairs, pairs, reply.error)
             return np.full(shape, np.nan)
         return self._checked(reply.value, shape)
 

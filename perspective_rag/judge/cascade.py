@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.steps import Flow, call, complete, degrade, note
+from perspective_rag.flow.recording import degrade, note
+from perspective_rag.flow.steps import Flow, call, complete
 from perspective_rag.judge.inner import OfInner
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs
 from perspective_rag.judge.revision import revision_of
@@ -71,6 +72,18 @@ class CascadeJudge(OfInner, TableOfPairs):
         """Those of the judge in the middle; none named where a language model decides."""
         return () if self.last is not None else super().languages
 
+    @property
+    def quick(self) -> Judge | None:
+        """The cascade without the language model."""
+        if self.last is None:
+            return self
+        return CascadeJudge(
+            self.inner,
+            embedder=self.embedder,
+            store=self.store,
+            unrelated_below=self.unrelated_below,
+        )
+
     def judge_sides(
         self,
         sides: tuple[Perspective, Perspective],
@@ -101,7 +114,7 @@ class CascadeJudge(OfInner, TableOfPairs):
             "cascade_ruled_out": 2 * (len(passages) - len(rows)),
             "cascade_judged": 2 * len(rows),
         }
-        yield from note(counts=counts)
+        note(counts=counts)
         if self.last is not None:
             support = yield from self._asked_again(sides, passages, support)
         return support
@@ -118,7 +131,7 @@ class CascadeJudge(OfInner, TableOfPairs):
         rule = self.sides_listing
         unsure = np.isnan(support) | (support >= rule.leaning / 2)
         cells = [(int(i), int(j)) for i, j in np.argwhere(unsure)]
-        yield from note(counts={"cascade_uncertain": len(cells)})
+        note(counts={"cascade_uncertain": len(cells)})
         if not cells:
             return support
         again = yield from judge_pairs(
@@ -161,7 +174,7 @@ class CascadeJudge(OfInner, TableOfPairs):
             "cascade_judged": len(rows),
             "cascade_uncertain": len(open_rows),
         }
-        yield from note(counts=counts)
+        note(counts=counts)
         return support
 
     def _related(
@@ -174,7 +187,7 @@ class CascadeJudge(OfInner, TableOfPairs):
         statements = [p.claim if p.claim and p.stance else p.text for p in perspectives]
         reply = yield from call("cascade", self._cosines, statements, list(passages))
         if reply.error is not None:
-            yield from degrade("judge", "nothing could be ruled out by embeddings", reply.error)
+            degrade("judge", "nothing could be ruled out by embeddings", reply.error)
             return everything
         near: Vector = reply.value
         return ~(near < self.unrelated_below)  # NaN counts as near

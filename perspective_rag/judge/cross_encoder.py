@@ -12,7 +12,7 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.judge.pairs import TableOfPairs, not_judged
+from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.reading import Reading, ReadsPairs
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.two_sides import TwoSidedSettings
@@ -21,6 +21,9 @@ from perspective_rag.listing import ListingRule
 from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 from perspective_rag.validation import between
+
+BATCH = 32
+"""Pairs, or texts beside two sides, of one call: what a time limit costs at most."""
 
 
 class PairClassifier(ReadsPairs, Protocol):
@@ -116,7 +119,7 @@ class CrossEncoderJudge(TableOfPairs):
                 support[i] = reply.value[perspective.stance or "support"][row[pair]]
         failed = int(np.isnan(support).sum())
         if failed:
-            yield from not_judged(self.name, failed, len(pairs), reply.error)
+            not_judged(self.name, failed, len(pairs), reply.error)
         return support
 
     @property
@@ -150,7 +153,7 @@ class CrossEncoderJudge(TableOfPairs):
             support = reply.value
         failed = int(np.isnan(support).any(axis=1).sum())
         if failed:
-            yield from not_judged(self.name, 2 * failed, 2 * len(texts), reply.error)
+            not_judged(self.name, 2 * failed, 2 * len(texts), reply.error)
         return support
 
     def side_probabilities(
@@ -191,8 +194,22 @@ class CrossEncoderJudge(TableOfPairs):
     def _asked_pairs(
         self, texts: list[str], statements: list[str], counts: Mapping[str, int]
     ) -> Flow[Reply]:
-        """``pair_probabilities`` as a call; value and error together where a part failed."""
-        return call("judge", self.pair_probabilities, texts, statements, counts=counts)
+        """``pair_probabilities`` in batches of ``BATCH``, so that a time limit costs one of them;
+        value and error together where a part failed.
+        """
+        found = {stance: np.full(len(texts), np.nan) for stance in ("support", "oppose")}
+
+        def ask(rows: list[int]) -> Flow[Reply]:
+            own = {**(counts if rows[0] == 0 else {}), "judged_pairs": len(rows)}
+            asked = [texts[i] for i in rows], [statements[i] for i in rows]
+            return call("judge", self.pair_probabilities, *asked, counts=own)
+
+        def keep(rows: list[int], value: dict[str, Vector]) -> None:
+            for stance, values in value.items():
+                found[stance][rows] = values
+
+        error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
+        return Reply(found, error)
 
     def _asked_sides(
         self,
@@ -202,7 +219,21 @@ class CrossEncoderJudge(TableOfPairs):
         counts: Mapping[str, int],
     ) -> Flow[Reply]:
         """``side_probabilities`` in the same way."""
-        return call("judge", self.side_probabilities, texts, statements, relevance, counts=counts)
+        found: Matrix = np.full((len(texts), 2), np.nan)
+        near = np.asarray(relevance, dtype=float)
+        if not np.isfinite(near).all():  # where one is not known all are judged without
+            near = np.full(len(texts), np.nan)
+
+        def ask(rows: list[int]) -> Flow[Reply]:
+            own = {**(counts if rows[0] == 0 else {}), "judged_pairs": 2 * len(rows)}
+            asked = [texts[i] for i in rows], statements, near[rows]
+            return call("judge", self.side_probabilities, *asked, counts=own)
+
+        def keep(rows: list[int], values: Matrix) -> None:
+            found[rows] = values
+
+        error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
+        return Reply(found, error)
 
     def _model(self) -> PairClassifier:
         with self._lock:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from perspective_rag.flow.cancelling import check_wanted
+
 # Texts whose tokens are kept: a few requests' worth, a few MB.
 _KEPT_TEXTS = 1024
 
@@ -33,11 +35,16 @@ class PairEncoder:
         """One encoding (``ids``, ``type_ids``, ``attention_mask``) for each pair."""
         return [self._pair(d, s) for d, s in zip(documents, statements, strict=True)]
 
+    def ids(self, text: str) -> list[int]:
+        """The tokens of one text, without any that the model adds."""
+        return list(self._tokens(text).ids)
+
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
         """The text in pieces that are read to their last token beside every one of the statements.
 
         Cut at white space where there is some near. A statement counts for at most half a window.
         """
+        check_wanted()
         longest = max((len(self._tokens(each).ids) for each in statements), default=0)
         room = self._max_tokens - self._special - min(longest, self._max_tokens // 2)
         spans = self._tokens(text).offsets
@@ -56,6 +63,7 @@ class PairEncoder:
         return [*found, text[begin:]]
 
     def _pair(self, document: str, statement: str) -> Any:
+        check_wanted()
         first, second = self._tokens(document), self._tokens(statement)
         excess = len(first.ids) + len(second.ids) + self._special - self._max_tokens
         if excess > 0:

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from perspective_rag.errors import LLMError
-from perspective_rag.flow.steps import Call, Flow, Note, Reply, aside
+from perspective_rag.flow.recording import note
+from perspective_rag.flow.steps import Call, Flow, Reply
 from perspective_rag.judge.pairs import TableOfPairs, not_judged
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_yes_no, reply_text
@@ -90,11 +91,12 @@ class LLMJudge(TableOfPairs):
         support: Vector = np.full(len(passages), np.nan)
         if not support.size:
             return support
-        size = sum(min(len(passage.text), self.max_characters) for passage in passages)
-        prompts, cut = yield from aside(size, self._prompts, perspectives, passages)
+        prompts, cut = self._prompts(perspectives, passages)
+        if cut:
+            note(counts={"shortened_passages": cut})
         order = _by_passage(passages)
         asked = [prompts[i] for i in order]
-        replies = yield from self._replies(asked, {"shortened_passages": cut} if cut else {})
+        replies = yield from self._replies(asked)
         errors: list[LLMError] = []
         for index, prompt, reply in zip(order, asked, replies, strict=True):
             try:
@@ -102,7 +104,7 @@ class LLMJudge(TableOfPairs):
             except LLMError as error:
                 errors.append(error)
         if errors:
-            yield from not_judged(self.name, len(errors), len(prompts), errors[0])
+            not_judged(self.name, len(errors), len(prompts), errors[0])
         return support
 
     def _prompts(
@@ -116,21 +118,20 @@ class LLMJudge(TableOfPairs):
         ]
         return prompts, sum(was_cut for _, was_cut in texts.values())
 
-    def _replies(self, prompts: Sequence[Prompt], counts: dict[str, int]) -> Flow[Sequence[Reply]]:
+    def _replies(self, prompts: Sequence[Prompt]) -> Flow[Sequence[Reply]]:
         if not isinstance(self.llm, CompletesMany):
             ask_llm, aask_llm = self.llm.complete, self.llm.acomplete
             calls = [
                 Call("judge", ask_llm, (prompt,), afunction=aask_llm, counts={"judged_pairs": 1})
                 for prompt in prompts
             ]
-            replies = yield [*calls, Note(counts=counts)]
-            return replies[: len(calls)]
+            return (yield calls)
         result: list[Reply] = []
         size = max(1, self.llm.batch_size)
         for start in range(0, len(prompts), size):
             batch = prompts[start : start + size]
-            noted = {"judged_pairs": len(batch), **(counts if start == 0 else {})}
-            (reply,) = yield [Call("judge", self.llm.complete_many, (batch,), counts=noted)]
+            counts = {"judged_pairs": len(batch)}
+            (reply,) = yield [Call("judge", self.llm.complete_many, (batch,), counts=counts)]
             if reply.error is None and len(reply.value) != len(batch):
                 problem = LLMError(f"{len(reply.value)} replies to {len(batch)} prompts")
                 reply = Reply(error=problem)

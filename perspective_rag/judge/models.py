@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.flow.cancelling import check_wanted
+from perspective_rag.flow.threads import map_in_pool
 from perspective_rag.judge.encoding import PairEncoder, batches_by_length, padded
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.values import from_json
@@ -58,7 +60,7 @@ class OnnxClassifier:
             str(path), options, providers=["CPUExecutionProvider"]
         )
         self._inputs = {each.name for each in self._session.get_inputs()}
-        self._readers = ThreadPoolExecutor(threads or _cores(), thread_name_prefix="judge")
+        self._readers = ThreadPoolExecutor(threads or cores(), thread_name_prefix="judge")
 
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
         """The text in pieces that the model reads whole beside every statement."""
@@ -67,7 +69,7 @@ class OnnxClassifier:
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix:
         """The model's outputs, shape (n, classes), in the order of the pairs."""
         encoded = self._encoder.pairs(documents, statements)
-        rows = list(self._readers.map(self._read, encoded))
+        rows = map_in_pool(self._readers, self._read, encoded)
         return np.array(rows, dtype=np.float64).reshape(len(encoded), len(self.labels) or 1)
 
     def _read(self, pair: Any) -> Vector:
@@ -81,7 +83,7 @@ class OnnxClassifier:
         return logits
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -145,6 +147,7 @@ class TransformersClassifier:
         encoded = self._encoder.pairs(documents, statements)
         result = np.zeros((len(encoded), len(self.labels)))
         for rows in batches_by_length([len(each.ids) for each in encoded], self._batch_size):
+            check_wanted()
             fields = {
                 "input_ids": [encoded[i].ids for i in rows],
                 "attention_mask": [encoded[i].attention_mask for i in rows],

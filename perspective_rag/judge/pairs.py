@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow.steps import Flow, call, complete, degrade
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Flow, Reply, call, complete
 from perspective_rag.judge.support import in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
@@ -51,7 +52,7 @@ def judge_pairs(
                 table = yield from judge_table(judge, asked, chosen)
                 support[rows] = table.ravel()
         except Exception as error:
-            yield from not_judged(judge.name, len(rows), len(rows), error)
+            not_judged(judge.name, len(rows), len(rows), error)
     return support
 
 
@@ -98,8 +99,32 @@ def judge_at_once(
     return found
 
 
-def not_judged(name: str, failed: int, asked: int, error: Exception | None = None) -> Flow[None]:
-    """Records that pairs could not be judged; in strict mode the driver raises a JudgeError.
+def in_batches(
+    rows: Sequence[int],
+    size: int,
+    ask: Callable[[list[int]], Flow[Reply]],
+    keep: Callable[[list[int], Any], None],
+) -> Flow[Exception | None]:
+    """Asks about the rows, ``size`` at a time, and hands what each batch gave to ``keep``.
+
+    A batch that fails, or runs into its time limit, takes no other with it; two in a row end it.
+    Returns the first error.
+    """
+    first, failures = None, 0
+    for start in range(0, len(rows), size):
+        batch = list(rows[start : start + size])
+        reply = yield from ask(batch)
+        if reply.value is not None:
+            keep(batch, reply.value)
+        first = first or reply.error
+        failures = failures + 1 if reply.value is None else 0
+        if failures == 2:
+            break
+    return first
+
+
+def not_judged(name: str, failed: int, asked: int, error: Exception | None = None) -> None:
+    """Records that pairs could not be judged; in strict mode raises a JudgeError.
 
     Raises ConfigError and MissingDependency as they are: the same would fail again every time.
     """
@@ -107,4 +132,4 @@ def not_judged(name: str, failed: int, asked: int, error: Exception | None = Non
         raise error
     problem = JudgeError(f"judge {name!r} could not judge {failed} of {asked} pairs: {error!r}")
     problem.__cause__ = error
-    yield from degrade("judge", f"{failed} of {asked} pairs could not be judged", problem)
+    degrade("judge", f"{failed} of {asked} pairs could not be judged", problem)

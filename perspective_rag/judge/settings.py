@@ -14,6 +14,8 @@ from perspective_rag.validation import is_number
 from perspective_rag.values import from_json
 
 FILE = "judge.json"
+OFFSET = "second_text_offset"
+"""In ``FILE``: what a server adds to the ids of the second text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from perspective_rag.errors import ConfigError
 from perspective_rag.flow.steps import Flow, complete
+from perspective_rag.judge.inner import list_reader
 from perspective_rag.judge.support import (
     contradictions,
     in_range,
@@ -16,8 +18,8 @@ from perspective_rag.judge.support import (
     sides_rule,
 )
 from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
-from perspective_rag.protocols import Judge, JudgesSides
-from perspective_rag.types import Candidate, Matrix, Perspective, Vector
+from perspective_rag.protocols import Judge, Judged, JudgesSides
+from perspective_rag.types import Candidate, Matrix, Passage, Perspective, Proof, Vector
 
 
 def read_passages(
@@ -35,13 +37,58 @@ def read_passages(
     are judged one by one. ``scale`` says what the cosines to the question mean, as
     ``relevance_scale`` does; without it the judge is told none. Raises what the judge raises.
     """
+    relevance = relevance_on_scale(candidates, scale)
     passages = [candidate.passage for candidate in candidates]
+    return read_beside(judge, perspectives, passages, relevance, exclusive=exclusive)
+
+
+def read_candidates(
+    judge: Judge,
+    question: str,
+    perspectives: Sequence[Perspective],
+    candidates: Sequence[Candidate],
+    *,
+    exclusive: bool = False,
+    scale: RelevanceFloor | None = None,
+) -> Flow[tuple[Matrix, Sequence[Mapping[str, Proof]]]]:
+    """``read_passages``, as one list by a judge that reads lists, and the proofs of each candidate
+    by perspective id.
+
+    Raises what the judge raises, ConfigError for what is no ``Judged``.
+    """
+    lists = list_reader(judge)
+    if lists is None:
+        support = yield from read_passages(
+            judge, perspectives, candidates, exclusive=exclusive, scale=scale
+        )
+        return support, [{}] * len(candidates)
+    relevance = relevance_on_scale(candidates, scale)
+    passages = [candidate.passage for candidate in candidates]
+    flow = lists.judge_list(question, perspectives, passages, relevance, exclusive=exclusive)
+    judged = yield from complete(flow, f"judge {judge.name!r}", "a Judged")
+    if not isinstance(judged, Judged) or len(judged.proofs) != len(candidates):
+        raise ConfigError(
+            f"judge {judge.name!r} returned {judged!r:.200} from judge_list; expected a Judged "
+            f"with the proofs of {len(candidates)} passages"
+        )
+    shape = len(candidates), len(perspectives)
+    return in_range(judged.support, shape, judge.name), judged.proofs
+
+
+def read_beside(
+    judge: Judge,
+    perspectives: Sequence[Perspective],
+    passages: Sequence[Passage],
+    relevance: Vector,
+    *,
+    exclusive: bool = False,
+) -> Flow[Matrix]:
+    """``read_passages`` with the relevance as ``JudgesSides`` takes it, shape (n,)."""
     paired = contradictions(perspectives, exclusive=exclusive)
     if sides_rule(judge) is None or not _in_pairs(paired):
         table = yield from judge_table(judge, perspectives, passages)
         return table
     assert isinstance(judge, JudgesSides)
-    relevance = _relevance(candidates, scale)
     support: Matrix = np.full((len(passages), len(perspectives)), np.nan)
     for first in range(len(perspectives)):
         second = int(np.argmax(paired[first]))
@@ -57,7 +104,7 @@ def read_passages(
     return support
 
 
-def _relevance(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
+def relevance_on_scale(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
     """How near the candidates are to the question on the packaged encoder's scale, shape (n,), NaN:
     not known.
     """

@@ -14,8 +14,11 @@ from perspective_rag.flow.steps import Flow, complete
 from perspective_rag.listing import Calibration, ListingRule, RelevanceFloor
 from perspective_rag.protocols import Embedder, Judge, JudgesSides
 from perspective_rag.results import Coverage
+from perspective_rag.text import named, topic_words
 from perspective_rag.types import Candidate, Matrix, Passage, Perspective, Vector
 from perspective_rag.validation import between
+
+_READ = 20_000  # characters of a passage in which the question's words are looked for
 
 
 def judge_table(
@@ -72,9 +75,10 @@ def coverage_of(
     exclusive: bool = False,
     about: NDArray[np.bool_] | None = None,
     scale: RelevanceFloor | None = None,
+    judged: bool = True,
 ) -> Coverage:
     """The coverage of candidates as they were judged; ``about`` says which are about the question
-    (None: all), ``scale`` as in ``Coverage``.
+    (None: all), ``scale`` and ``judged`` as in ``Coverage``.
     """
     return Coverage(
         tuple(perspectives),
@@ -83,6 +87,7 @@ def coverage_of(
         contradictions(perspectives, exclusive=exclusive),
         about,
         scale,
+        judged,
     )
 
 
@@ -126,6 +131,25 @@ def related(candidates: Sequence[Candidate], floor: RelevanceFloor) -> NDArray[n
     known = ~np.isnan(relevance)
     topical = not known.any() or bool((relevance[known] >= floor.topic).any())
     return np.asarray(topical & (~known | (relevance >= floor.passage)))
+
+
+def says_nothing(question: str, candidates: Sequence[Candidate], floor: RelevanceFloor) -> bool:
+    """Whether these best passages of a corpus show that it says nothing about a question.
+
+    By two witnesses: no known relevance comes within half of the way from ``floor.passage`` to
+    ``floor.topic``, and no passage (title and text) holds half of the words that say what the
+    question is about. False where no relevance is known, or the question has no such word.
+
+    Measured with the packaged encoder: said of 1 of 74 questions over their own passages, of 92 of
+    98 over a corpus that lacks their topics; the encoder alone, by ``floor.topic``: 22 and 98.
+    """
+    relevance = relevance_of(candidates, floor)
+    topic = topic_words(question)
+    if np.isnan(relevance).all() or not topic:
+        return False
+    if np.nanmax(relevance) >= (floor.passage + floor.topic) / 2:
+        return False
+    return all(2 * named(each.passage.titled[:_READ], topic) < len(topic) for each in candidates)
 
 
 def relevance_of(candidates: Sequence[Candidate], floor: RelevanceFloor | None) -> Vector:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from perspective_rag.flow.steps import Call, Flow, Step, complete
-from perspective_rag.judge.inner import OfInner
+from perspective_rag.flow.steps import Call, Flow, complete
+from perspective_rag.judge.inner import OfInner, list_reader
 from perspective_rag.judge.support import judge_table
-from perspective_rag.protocols import Judge, JudgesSides
+from perspective_rag.protocols import Judge, Judged, JudgesLists, JudgesSides
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
+R = TypeVar("R")
 Watch = Callable[[Call, str, dict[str, Any]], Call]
 """``watch(call, name, inputs)``: the call to make instead, given the judge's name and what it is
 asked: the texts of the perspectives and the ids of the passages.
@@ -45,9 +46,32 @@ class WatchedJudge(OfInner):
         flow = complete(answer, f"judge {self.name!r}", f"an array of shape {(len(passages), 2)}")
         return self._watching(flow, sides, passages)
 
+    @property
+    def batch_size(self) -> int | None:
+        """The judge's own where it reads lists, else None."""
+        lists = list_reader(self.inner)
+        return None if lists is None else lists.batch_size
+
+    def judge_list(
+        self,
+        question: str,
+        perspectives: Sequence[Perspective],
+        passages: Sequence[Passage],
+        relevance: Vector,
+        *,
+        exclusive: bool = False,
+    ) -> Flow[Judged]:
+        """The judge's own answer."""
+        assert isinstance(self.inner, JudgesLists)
+        answer = self.inner.judge_list(
+            question, perspectives, passages, relevance, exclusive=exclusive
+        )
+        flow = complete(answer, f"judge {self.name!r}", "a Judged")
+        return self._watching(flow, perspectives, passages)
+
     def _watching(
-        self, flow: Flow[Matrix], perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
+        self, flow: Flow[R], perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[R]:
         inputs = {
             "perspectives": [perspective.text for perspective in perspectives],
             "passages": [passage.id for passage in passages],
@@ -55,12 +79,10 @@ class WatchedJudge(OfInner):
         replies: Any = None
         try:
             while True:
-                replies = yield [self._step(step, inputs) for step in flow.send(replies)]
+                calls = flow.send(replies)
+                replies = yield [self._watch(step, self.name, inputs) for step in calls]
         except StopIteration as stop:
-            support: Matrix = stop.value
-            return support
+            found: R = stop.value
+            return found
         finally:
             flow.close()
-
-    def _step(self, step: Step, inputs: dict[str, Any]) -> Step:
-        return self._watch(step, self.name, inputs) if isinstance(step, Call) else step

@@ -65,6 +65,29 @@ def round_robin(rankings: Sequence[Sequence[Id]], *, as_published: bool = False)
     return taken if as_published else list(dict.fromkeys(taken))
 
 
+def seats(rankings: Sequence[Sequence[Id]]) -> dict[Id, int]:
+    """Each ranking in turn gives its best id that was not taken yet: of every first part of the
+    list each has the same share, seats of its own. Ids in this order, each with the place of the
+    ranking that gave it.
+
+    Unlike ``round_robin``, a ranking whose next id is already taken gives the one after it: to
+    agree with another costs it no place. One that has nothing left is passed over. Raises
+    ConfigError for rankings that are text.
+    """
+    _check_rankings(rankings)
+    taken: dict[Id, int] = {}
+    waiting = [(place, iter(ranking)) for place, ranking in enumerate(rankings)]
+    while waiting:
+        for turn in list(waiting):
+            place, ranking = turn
+            best = next((each for each in ranking if each not in taken), _ABSENT)
+            if best is _ABSENT:
+                waiting.remove(turn)
+            else:
+                taken[best] = place
+    return taken
+
+
 def _check_rankings(rankings: Sequence[Sequence[Any]]) -> None:
     for place, ranking in enumerate([rankings, *rankings]):
         if isinstance(ranking, (str, bytes)):

@@ -2,46 +2,58 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
+from perspective_rag.flow.recording import note, stage
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, aside
+from perspective_rag.flow.steps import Flow
 from perspective_rag.identity import passage_key
-from perspective_rag.merge.fusion import reciprocal_rank_fusion, round_robin
+from perspective_rag.merge.fusion import reciprocal_rank_fusion, round_robin, seats
+from perspective_rag.merge.own_order import in_own_order
+from perspective_rag.options import FusionName
 from perspective_rag.search.hits import usable
 from perspective_rag.search.search import Ranking
-from perspective_rag.types import Candidate, Hit, Passage
+from perspective_rag.types import Candidate, Hit, Passage, Query
 
 # A perspective's own words also find what merely repeats them: the question counts twice.
 QUESTION_WEIGHT = 2.0
-# Merging a hit takes as long as reading so many characters.
-_EACH = 10
 
 
-def merge(request: Request, rankings: Sequence[Ranking]) -> Flow[list[Candidate]]:
-    """One candidate for each passage, as the request's options fuse the rankings and its identity
-    tells passages apart; see ``merge_rankings``.
+@stage
+def merge(
+    request: Request, rankings: Sequence[Ranking], *, fusion: FusionName | None = None
+) -> Flow[list[Candidate]]:
+    """One candidate for each passage, as ``fusion`` (None: the request's options) fuses the
+    rankings and the request's identity tells passages apart; see ``merge_rankings``.
+
+    With ``fusion="seats"`` each ranking is first put in the order of its own query
+    (``own_order.in_own_order``).
     """
     keys = []
     for ranking in rankings:
-        keys.append((yield from request.keys([hit.passage for hit in ranking.hits])))
+        keys.append(request.keys([hit.passage for hit in ranking.hits]))
         request.found.update(keys[-1])
-    size = _EACH * sum(map(len, keys))
-    return (yield from aside(size, _merged, rankings, keys, request.options.fusion))
+    fusion = fusion or request.options.fusion
+    if fusion == "seats":
+        rankings, keys = yield from in_own_order(request, rankings, keys)
+    return _merged(rankings, keys, fusion)
 
 
 def merge_rankings(
     rankings: Sequence[Ranking],
     *,
-    fusion: str = "rrf",
+    fusion: str = "seats",
     key: Callable[[Passage], str] = passage_key,
 ) -> list[Candidate]:
     """One candidate for each passage, best first.
 
-    ``fusion`` is "rrf" (score: sum of weight / (60 + rank), the question's weight being
-    ``QUESTION_WEIGHT`` and any other query's 1) or "round-robin" (BERDS section 6; score: 1 /
-    position). Passages are the same when ``key`` says so; the first hit's text is kept, and every
-    query that found it.
+    ``fusion`` is "seats" (the question and each perspective give their best in turn, the queries of
+    one perspective fused by RRF before; score: 1 / position), "rrf" (score: sum of weight / (60 +
+    rank), the question's weight being ``QUESTION_WEIGHT`` and any other query's 1) or "round-robin"
+    (BERDS section 6; score: 1 / position). Passages are the same when ``key`` says so; the first
+    hit's text is kept, and every query that found it. ``scores["plain"]`` is 1 / its place in the
+    ranking of the question alone.
     """
     keys = [[key(hit.passage) for hit in ranking.hits] for ranking in rankings]
     return _merged(rankings, keys, fusion)
@@ -50,14 +62,21 @@ def merge_rankings(
 def _merged(
     rankings: Sequence[Ranking], keys: Sequence[Sequence[str]], fusion: str
 ) -> list[Candidate]:
-    if fusion == "round-robin":
-        fused = {name: 1.0 / position for position, name in enumerate(round_robin(keys), start=1)}
-    else:
+    brought: dict[str, str] = {}
+    if fusion == "rrf":
         weights = [QUESTION_WEIGHT if r.query.perspective is None else 1.0 for r in rankings]
         fused = reciprocal_rank_fusion(keys, weights=weights)
+    else:
+        if fusion == "seats":
+            brought = _seated(rankings, keys)
+        order = brought or round_robin(keys)
+        fused = {name: 1.0 / position for position, name in enumerate(order, start=1)}
+    asked = [own for r, own in zip(rankings, keys, strict=True) if r.query.perspective is None]
+    plain = dict.fromkeys(asked[0] if asked else ())
+    places = {name: place for place, name in enumerate(plain, start=1)}
     hits: dict[str, Hit] = {}
     scores: dict[str, dict[str, float]] = {}
-    found_by: dict[str, dict[str, None]] = {}
+    found_by = {name: {text: None} for name, text in brought.items()}
     for ranking, names in zip(rankings, keys, strict=True):
         label = f"search:{ranking.query.perspective or 'question'}"
         for name, hit in zip(names, ranking.hits, strict=True):
@@ -73,7 +92,11 @@ def _merged(
         Candidate(
             passage=hits[name].passage,
             score=score,
-            scores={**scores[name], "fused": score},
+            scores={
+                **scores[name],
+                "fused": score,
+                **({"plain": 1.0 / places[name]} if name in places else {}),
+            },
             found_by=tuple(found_by[name]),
             embedding=hits[name].embedding,
         )
@@ -81,14 +104,30 @@ def _merged(
     ]
 
 
-def candidates_of(request: Request, hits: Sequence[Hit]) -> Flow[list[Candidate]]:
+def _seated(rankings: Sequence[Ranking], keys: Sequence[Sequence[str]]) -> dict[str, str]:
+    """The names in the order of their seats, each with the query that brought it: of the queries of
+    its side the one that has it highest.
+    """
+    sides: dict[str | None, list[int]] = {}
+    for i, ranking in enumerate(rankings):
+        sides.setdefault(ranking.query.perspective, []).append(i)
+    fused = [list(reciprocal_rank_fusion([keys[i] for i in own])) for own in sides.values()]
+    brought = {}
+    for name, side in seats(fused).items():
+        own = [i for i in list(sides.values())[side] if name in keys[i]]
+        best = min(own, key=lambda i: keys[i].index(name))
+        brought[name] = rankings[best].query.text
+    return brought
+
+
+def candidates_of(request: Request, hits: Sequence[Hit]) -> list[Candidate]:
     """One candidate for each of given hits, in their order, without a search.
 
-    ``score`` is 1 / rank; ``scores`` keeps the given score as ``given``. What is no hit is left
-    out; raises RetrievalError where nothing is one.
+    ``score`` is 1 / rank, and ``scores["plain"]`` the same; ``scores`` keeps the given score as
+    ``given``. What is no hit is left out; raises RetrievalError where nothing is one.
     """
     hits = usable(hits, "what was given").hits
-    keys = yield from request.keys([hit.passage for hit in hits])
+    keys = request.keys([hit.passage for hit in hits])
     request.found.update(keys)
     first: dict[str, Hit] = {}
     for key, hit in zip(keys, hits, strict=True):
@@ -97,8 +136,23 @@ def candidates_of(request: Request, hits: Sequence[Hit]) -> Flow[list[Candidate]
         Candidate(
             passage=hit.passage,
             score=1.0 / rank,
-            scores={} if hit.score is None else {"given": float(hit.score)},
+            scores={
+                "plain": 1.0 / rank,
+                **({} if hit.score is None else {"given": float(hit.score)}),
+            },
             embedding=hit.embedding,
         )
         for rank, hit in enumerate(first.values(), start=1)
     ]
+
+
+def origins(queries: Sequence[Query], chosen: Sequence[Candidate]) -> None:
+    """Counts for the trace how many of the chosen candidates the question, the perspectives'
+    queries and the guard brought; ``found_by`` of each begins with the query that did.
+    """
+    asked = {query.text: query.perspective for query in queries}
+    counts = Counter(
+        "guard" if text not in asked else "question" if asked[text] is None else "perspectives"
+        for text in (each.found_by[0] for each in chosen if each.found_by)
+    )
+    note(counts={f"chosen_by_{name}": number for name, number in counts.items()})

@@ -19,7 +19,7 @@ from perspective_rag.types import Prompt
 _FOLDER = Path(__file__).parent
 _SEPARATOR = re.compile(r"^--- user ---[ \t]*\n", re.MULTILINE)
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_FENCE_LIKE = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)
+_FENCE_LIKE = re.compile(r"<(?=\s*(?:/\s*)?passage)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

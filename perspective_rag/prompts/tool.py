@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 TOOL_NAME = "search_every_side"
 TOOL_DESCRIPTION = (
     "Finds passages on every side of a question, and says which side each one supports. "
-    "The query is a whole question."
+    "What the judge cannot tell is 'not sorted': read it. The query is a whole question."
 )
 TOOL_QUERY = "The question, in full; never empty."
 TOOL_PERSPECTIVES = (
     "The sides to look for, each as a full statement about the question ('Zoos save rare "
     "species from extinction', not 'conservation'); left out, they are found."
 )
+
+
+def tool_text(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+    """What a tool tells a model: each passage by its number, with its title and how it stands to
+    the sides, and which sides have no passage.
+
+    ``found`` has title, text and report (``annotations.report_in``) of each, in their order.
+    """
+    lines = [_passage(n, *each) for n, each in enumerate(found, start=1)]
+    sides = {name: text for _, _, report in found for name, text in report["sides"].items()}
+    listed = {name for _, _, report in found for name in report["supports"]}
+    lacking = [text for name, text in sides.items() if name not in listed]
+    states = [report["state"] for _, _, report in found]
+    if lacking and "not judged" in states:
+        lines.append(f"Whether a passage supports a side was not judged: {'; '.join(lacking)}")
+    elif lacking:
+        count = states.count("not sorted")
+        more = f" ({count} not sorted: the judge cannot tell, read them)" if count else ""
+        lines.append(f"No passage is sorted under: {'; '.join(lacking)}{more}")
+    return "\n\n".join(lines) or "Nothing was found."
+
+
+def _passage(number: int, title: str, text: str, report: Mapping[str, Any]) -> str:
+    head = f"{title}: " if title.strip() and title.strip() not in text[:200] else ""
+    line = f"[{number}] {head}{text}"
+    if not report["sides"]:
+        return line
+    sides = "; ".join(report["perspectives"])
+    notes = ", and only reports what others say" if report["reported"] and sides else ""
+    return f"{line}\n    {f'supports: {sides}{notes}' if sides else report['state']}"

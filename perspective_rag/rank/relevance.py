@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from perspective_rag.flow.recording import degrade
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, aside, characters, degrade
+from perspective_rag.flow.steps import Flow
 from perspective_rag.search.vectors import (
     embed_queries,
     with_embeddings,
@@ -25,23 +26,23 @@ SHORT = 3
 sentence is.
 """
 
-_EACH = 10  # characters that a candidate counts for besides its own
-
 
 def rank_by_relevance(
-    request: Request, question: str, candidates: Sequence[Candidate]
+    request: Request, question: str, candidates: Sequence[Candidate], *, depth: int | None = None
 ) -> Flow[list[Candidate]]:
     """The candidates, best first.
 
     In the fused order of the searches, unless the store searched by text and an embedder is there
     (then by cosine to the question) or ``mmr_lambda`` is below 1 (then by MMR over that
-    cosine, scaled to a maximum of 1 as in BERDS section 6). Only the first ``fetch_k`` are given
-    vectors; the others follow in their old order. Those that name the topic of a short question are
-    marked (``with_names``).
+    cosine, scaled to a maximum of 1 as in BERDS section 6). Only the first ``depth`` (None:
+    ``fetch_k``) are ordered and given vectors; the others follow in their old order. Those that
+    name the topic of a short question are marked (``with_names``).
     """
-    ranked = yield from _ranked(request, question, candidates)
-    size = characters(ranked) + _EACH * len(ranked)
-    return (yield from aside(size, with_names, question, ranked))
+    options = request.options
+    ranked = yield from _ranked(
+        request, question, candidates, max(depth or options.fetch_k, options.k)
+    )
+    return with_names(question, ranked)
 
 
 def with_names(question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -63,7 +64,7 @@ def with_names(question: str, candidates: Sequence[Candidate]) -> list[Candidate
 
 
 def _ranked(
-    request: Request, question: str, candidates: Sequence[Candidate]
+    request: Request, question: str, candidates: Sequence[Candidate], depth: int
 ) -> Flow[list[Candidate]]:
     options, embedder = request.options, request.embedder
     by_cosine = embedder is not None and not request.store.takes_vector
@@ -77,12 +78,12 @@ def _ranked(
         try:
             yield from embed_queries(request, embedder, [question])
         except Exception as error:
-            yield from degrade("rank", "the question could not be embedded", error)
-    head = list(candidates[: max(options.fetch_k, options.k)])
+            degrade("rank", "the question could not be embedded", error)
+    head = list(candidates[:depth])
     head = yield from with_embeddings(request, head, request.vectors.get(question), about=question)
     placed = [c for c in head if c.embedding is not None]
     if not placed:
-        yield from degrade("rank", "no vectors: candidates stay in search order")
+        degrade("rank", "no vectors: candidates stay in search order")
         return list(candidates)
     vectors = np.array([c.embedding for c in placed])
     known = question in request.vectors
@@ -91,14 +92,8 @@ def _ranked(
     else:
         relevance = np.array([c.score for c in placed]) / max(c.score for c in placed)
     if diverse:
-        picked = yield from aside(
-            len(placed) ** 2,
-            mmr_from_embeddings,
-            scale_relevance(relevance),
-            vectors,
-            len(placed),
-            mmr_lambda=options.mmr_lambda,
-        )
+        scaled = scale_relevance(relevance)
+        picked = mmr_from_embeddings(scaled, vectors, len(placed), mmr_lambda=options.mmr_lambda)
     else:
         picked = topk(relevance, len(placed))
     ordered = []
@@ -106,8 +101,25 @@ def _ranked(
         candidate = placed[index]
         own = {"relevance": float(relevance[index])} if known else {}
         ordered.append(replace(candidate, score=float(score), scores={**candidate.scores, **own}))
+    # The plain ranking of one search is this order; that of seats was made before the merge.
+    if diverse or options.fusion != "seats" or not candidates[0].found_by:
+        ordered = _with_places(ordered)
     others = [c for c in head if c.embedding is None]
-    return [*ordered, *others, *candidates[len(head) :]]
+    rest = candidates[len(head) :]
+    if known:
+        rest = [_measured(each, request.vectors[question]) for each in rest]
+    return [*ordered, *others, *rest]
+
+
+def _with_places(ordered: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, those that have a place in the plain ranking numbered as they stand."""
+    result, place = [], 0
+    for each in ordered:
+        if "plain" in each.scores:
+            place += 1
+            each = replace(each, scores={**each.scores, "plain": 1.0 / place})
+        result.append(each)
+    return result
 
 
 def with_relevance(

@@ -17,7 +17,7 @@ _READ = 50 * WIDTH  # characters of a text that are looked at for its line
 def result_in_a_line(result: Any) -> str:
     """``RetrievalResult('Should ...?', 5 passages, 2 of 2 perspectives covered)``."""
     parts = [repr(shortened(result.question, 60)), _counted(len(result.candidates), "passage")]
-    if result.coverage is not None:
+    if result.coverage.judged:
         parts.append(_covered(result))
     elif result.perspectives:
         parts.append(f"{_counted(len(result.perspectives), 'perspective')} not judged")
@@ -30,17 +30,22 @@ def result_in_lines(result: Any) -> str:
     """A line for the question, each perspective, passage and degradation."""
     lines = [result.question]
     state: dict[str, str] = {}
-    if result.coverage is not None:
+    if result.coverage.judged:
         for word in ("covered", "missing", "unjudged"):
             state |= {each.id: word for each in getattr(result.coverage, word)}
     for each in result.perspectives:
         lines.append(f"  [{each.id}] {each.text} ({state.get(each.id, 'not judged')})")
     if result.caution:
         lines.append(f"  {result.caution}")
-    if result.coverage is not None and result.coverage.says_nothing:
+    if result.says_nothing:
         lines.append("  no passage is about the question")
-    for number, candidate in enumerate(result.candidates, start=1):
-        lines.append(f"{number:2}. {_verdict(result, candidate)}{candidate.passage.text}")
+    states = result.coverage.states
+    for number, (candidate, state) in enumerate(
+        zip(result.candidates, states, strict=True), start=1
+    ):
+        sides = ", ".join(each.id for each in result.supports(candidate))
+        said = f"[{sides or state}] " if result.perspectives else ""
+        lines.append(f"{number:2}. {said}{candidate.passage.text}")
     for degradation in result.trace.degradations:
         lines.append(f"  degraded, {degradation.stage}: {degradation.message}")
     return "\n".join(shortened(printable(line[:_READ]), WIDTH, indent=True) for line in lines)
@@ -61,21 +66,7 @@ def shortened(text: str, length: int, *, indent: bool = False) -> str:
     return line if len(line) <= length else line[: length - 3].rstrip() + "..."
 
 
-def _verdict(result: Any, candidate: Any) -> str:
-    """The perspectives that a passage supports, else the best that can be said of it."""
-    if result.coverage is None:
-        return ""
-    verdicts = result.verdicts_on(candidate)
-    clear = [name for name, verdict in verdicts.items() if verdict == "clear"]
-    if clear:
-        return f"[{', '.join(clear)}] "
-    if "mixed" in verdicts.values():
-        return "[mixed] "
-    return "[may bear on this] " if "leaning" in verdicts.values() else "[-] "
-
-
 def _covered(result: Any) -> str:
-    assert result.coverage is not None
     total = len(result.coverage.perspectives)
     noun = "perspective" if total == 1 else "perspectives"
     return f"{len(result.coverage.covered)} of {total} {noun} covered"

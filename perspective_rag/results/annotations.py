@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.listing import State
 from perspective_rag.results import RetrievalResult
 from perspective_rag.types import Candidate
 from perspective_rag.values import from_json
@@ -20,12 +21,14 @@ ScoreKind = Literal["similarity", "selection"]
 """
 
 PREFIX = "perspective_rag_"
-SIMILARITY, SELECTION, SUPPORTS, PERSPECTIVES, REPORT = ANNOTATIONS = tuple(
-    PREFIX + name for name in ("similarity", "selection", "supports", "perspectives", "report")
+SIMILARITY, SELECTION, STATE, SUPPORTS, PERSPECTIVES, REPORT = ANNOTATIONS = tuple(
+    PREFIX + name
+    for name in ("similarity", "selection", "state", "supports", "perspectives", "report")
 )
 
 _PARTS = {
-    **dict.fromkeys(("scores", "support", "verdicts"), dict),
+    "state": str,
+    **dict.fromkeys(("scores", "support", "verdicts", "sides"), dict),
     **dict.fromkeys(("supports", "perspectives", "contradicts", "found_by"), list),
 }
 
@@ -81,18 +84,20 @@ def annotations_of(result: RetrievalResult) -> list[dict[str, str | float]]:
     """The metadata to add to each candidate.
 
     ``perspective_rag_similarity`` (absent where not known) and ``perspective_rag_selection`` are
-    numbers; ``perspective_rag_supports`` and ``perspective_rag_perspectives`` the ids and the texts
-    of the perspectives under which it is listed, separated by "; "; ``perspective_rag_report`` is
-    what ``report_in`` reads.
+    numbers; ``perspective_rag_state`` is the ``State``: "takes a side", "argues both ways", "takes
+    no side", "not sorted" or "not judged"; ``perspective_rag_supports`` and
+    ``perspective_rag_perspectives`` the ids and the texts of the perspectives under which it is
+    listed, separated by "; "; ``perspective_rag_report`` is what ``report_in`` reads.
     """
     against: list[list[str]] = [[] for _ in result.candidates]
     for one, other in result.contradictions:
         against[one].append(result.candidates[other].passage.id)
         against[other].append(result.candidates[one].passage.id)
     told = [False] * len(against) if result.reported is None else result.reported.tolist()
+    states, scores = result.coverage.states, _selection(result)
     return [
         _annotation(result, *each)
-        for each in zip(result.candidates, _selection(result), against, told, strict=True)
+        for each in zip(result.candidates, scores, states, against, told, strict=True)
     ]
 
 
@@ -100,11 +105,14 @@ def _annotation(
     result: RetrievalResult,
     candidate: Candidate,
     selection: float,
+    state: State,
     contradicts: list[str],
     reported: bool,
 ) -> dict[str, str | float]:
     supports = result.supports(candidate)
     report: dict[str, Any] = {
+        "state": state,
+        "sides": {each.id: each.text for each in result.perspectives},
         "scores": {name: float(value) for name, value in candidate.scores.items()},
         "support": {name: float(value) for name, value in candidate.support.items()},
         "supports": [perspective.id for perspective in supports],
@@ -113,11 +121,17 @@ def _annotation(
         "contradicts": contradicts,
         "reported": reported,
         "found_by": list(candidate.found_by),
+        "proofs": {
+            each.id: candidate.proofs[each.id].to_dict(candidate.passage)
+            for each in supports
+            if each.id in candidate.proofs
+        },
     }
     similarity = similarity_of(candidate)
     return {
         **({} if similarity is None else {SIMILARITY: similarity}),
         SELECTION: selection,
+        STATE: state,
         SUPPORTS: "; ".join(report["supports"]),
         PERSPECTIVES: "; ".join(report["perspectives"]),
         REPORT: json.dumps(report, ensure_ascii=False),
@@ -127,12 +141,15 @@ def _annotation(
 def report_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The report in the metadata of a document or node that a wrapper returned.
 
-    ``scores`` (of every stage), ``reported`` (whether it only tells what others say),
+    ``state`` (the ``State``), ``sides`` (every perspective of the question, id to text), ``scores``
+    (of every stage), ``reported`` (whether it only tells what others say),
     ``support`` (perspective id to probability), ``supports`` (the ids
     of the perspectives under which it is listed), ``perspectives`` (their texts), ``verdicts``
-    (perspective id to "clear", "leaning", "mixed" or "silent"), ``contradicts`` (ids of returned
-    passages that are listed under a contradicting perspective) and ``found_by`` (the queries that
-    found it). Raises ConfigError where there is none, and for what no wrapper has written.
+    (perspective id to ``Verdict``), ``contradicts`` (ids of returned
+    passages that are listed under a contradicting perspective), ``found_by`` (the queries that
+    found it) and ``proofs`` (perspective id to ``start`` and ``end`` in the passage, in characters,
+    and ``text``: the words that prove the support, where the judge quoted them). Raises ConfigError
+    where there is none, and for what no wrapper has written.
     """
     if REPORT not in metadata:
         raise ConfigError(f"no report: the metadata has no {REPORT!r}, as no wrapper returned it")
@@ -150,7 +167,8 @@ def _is_report(report: Mapping[str, Any]) -> bool:
     if not all(isinstance(report.get(name), kind) for name, kind in _PARTS.items()):
         return False
     texts = [text for name, kind in _PARTS.items() if kind is list for text in report[name]]
-    return all(isinstance(text, str) for text in [*texts, *report["verdicts"].values()])
+    texts += [*report["verdicts"].values(), *report["sides"].values()]
+    return all(isinstance(text, str) for text in texts)
 
 
 def without_annotations(metadata: Mapping[str, Any]) -> dict[str, Any]:

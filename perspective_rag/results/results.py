@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.identity import source_of
-from perspective_rag.listing import ListingRule, RelevanceFloor, Verdict
+from perspective_rag.identity import voice_of
+from perspective_rag.listing import ListingRule, RelevanceFloor, State, Verdict
 from perspective_rag.reporting.display import result_in_a_line, result_in_lines
 from perspective_rag.types import Candidate, Kind, Matrix, Passage, Perspective, Trace
 from perspective_rag.values import json_ready
@@ -26,8 +26,9 @@ class Coverage:
     P(support) in [0, 1], NaN where the judge gave no answer. ``rule`` says when a passage is
     listed, ``contradicts`` (m, m) which perspectives contradict each other, ``related`` (n,) which
     passages are about the question at all (None: all). ``scale`` says what the encoder's cosines
-    mean (``Calibration.scale``; None: unknown). A perspective is covered when any passage is listed
-    under it.
+    mean (``Calibration.scale``; None: unknown). ``judged`` is False where no judge looked at the
+    passages, or there was no perspective to look for. A perspective is covered when any passage is
+    listed under it.
     """
 
     perspectives: tuple[Perspective, ...]
@@ -36,6 +37,7 @@ class Coverage:
     contradicts: NDArray[np.bool_] | None = None
     related: NDArray[np.bool_] | None = None
     scale: RelevanceFloor | None = None
+    judged: bool = True
 
     @property
     def threshold(self) -> float:
@@ -53,9 +55,19 @@ class Coverage:
         return np.asarray(self.verdicts == "clear")
 
     @property
-    def says_nothing(self) -> bool:
-        """True when no passage is about the question."""
-        return self.related is not None and not bool(self.related.any())
+    def states(self) -> tuple[State, ...]:
+        """How each passage stands to the perspectives, in the order of the passages."""
+        if not self.judged or not self.perspectives:
+            unjudged: list[State] = ["not judged"] * len(self.support)
+            return tuple(unjudged)
+        verdicts = self.verdicts
+        states = np.full(len(verdicts), "not sorted", dtype="<U16")
+        silent = (verdicts == "silent").all(axis=1)
+        states[silent if self.related is None else silent & self.related] = "takes no side"
+        states[(verdicts == "mixed").any(axis=1)] = "argues both ways"
+        states[(verdicts == "clear").any(axis=1)] = "takes a side"
+        found: list[State] = states.tolist()
+        return tuple(found)
 
     @property
     def covered(self) -> tuple[Perspective, ...]:
@@ -75,8 +87,8 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """True when every perspective is covered."""
-        return len(self.covered) == len(self.perspectives)
+        """True when the passages were judged and every perspective is covered."""
+        return self.judged and len(self.covered) == len(self.perspectives)
 
     @property
     def next_queries(self) -> tuple[str, ...]:
@@ -98,7 +110,7 @@ class Coverage:
 
     def _uncovered(self, *, with_gaps: bool) -> tuple[Perspective, ...]:
         gaps = np.isnan(self.support)
-        if self.related is not None:
+        if self.related is not None and self.related.any():  # else nothing was read
             gaps = gaps & self.related[:, None]
         unknown = list(map(bool, np.atleast_1d(gaps.any(axis=0))))
         found = list(map(bool, np.atleast_1d(self.listed.any(axis=0))))
@@ -111,14 +123,15 @@ class Coverage:
     def to_dict(self) -> dict[str, Any]:
         """The coverage as JSON-ready values; NaN becomes None."""
         return {
+            "judged": self.judged,
             "rule": asdict(self.rule),
-            "says_nothing": self.says_nothing,
             "covered": [p.id for p in self.covered],
             "missing": [p.id for p in self.missing],
             "unjudged": [p.id for p in self.unjudged],
             "next_queries": list(self.next_queries),
             "support": [[None if math.isnan(v) else float(v) for v in row] for row in self.support],
             "verdicts": self.verdicts.tolist(),
+            "states": list(self.states),
         }
 
 
@@ -126,33 +139,40 @@ class Coverage:
 class RetrievalResult:
     """The passages for a question, best first, with proof of which perspective each supports.
 
-    ``coverage`` is None when no judge looked at the passages or the question invites no
-    perspectives. ``reading`` tells a person how the question was understood ("I understood: ...";
-    empty where nobody read it) and ``kind`` what sort it is. ``related`` (n,): which candidates are
-    about the question (None: not known). ``reported`` (n,): which only tell what others say, by
-    their wording, and take no side themselves (None: nothing was judged). ``caution`` says to a
-    person what a question in another language than English gets (empty: nothing to say).
-    ``print(result)`` shows it in a few lines.
+    ``coverage.judged`` is False when no judge looked at the passages or the question invites no
+    perspectives (None, given for ``coverage``, says so). ``reading`` tells a person how the
+    question was understood ("I understood: ..."; empty where nobody read it) and ``kind`` what sort
+    it is. ``related`` (n,): which candidates are about the question (None: not known). ``reported``
+    (n,): which only tell what others say, by their wording, and take no side themselves (None:
+    nothing was judged). ``caution`` says to a person what a question in another language than
+    English gets (empty: nothing to say). ``says_nothing``: the corpus holds nothing about the
+    question, by two witnesses (``judge.support.says_nothing``). ``print(result)`` shows it in a few
+    lines.
     """
 
     question: str
     candidates: tuple[Candidate, ...]
     perspectives: tuple[Perspective, ...]
-    coverage: Coverage | None
+    coverage: Coverage
     trace: Trace
     reading: str = ""
     kind: Kind = "open"
     related: NDArray[np.bool_] | None = None
     caution: str = ""
     reported: NDArray[np.bool_] | None = None
+    says_nothing: bool = False
 
     __repr__ = result_in_a_line
     __str__ = result_in_lines
 
-    @property
-    def says_nothing(self) -> bool:
-        """True when candidates were found and none of them is about the question."""
-        return self.related is not None and len(self.related) > 0 and not bool(self.related.any())
+    def __post_init__(self) -> None:
+        if self.coverage is None:
+            unknown = np.full((len(self.candidates), len(self.perspectives)), np.nan)
+            rule = ListingRule(0.5, 0.5)
+            coverage = Coverage(
+                self.perspectives, unknown, rule, related=self.related, judged=False
+            )
+            object.__setattr__(self, "coverage", coverage)
 
     @property
     def passages(self) -> list[Passage]:
@@ -175,8 +195,6 @@ class RetrievalResult:
         ids = [each.id for each in self.perspectives]
         if perspective.id not in ids:
             raise ConfigError(f"the result has the perspectives {ids}, not {perspective.id!r}")
-        if self.coverage is None:
-            return []
         column = self.coverage.verdicts[:, ids.index(perspective.id)]
         found = np.flatnonzero(column == verdict).tolist()
         strength = [c.support.get(perspective.id, 0.0) for c in self.candidates]
@@ -192,7 +210,7 @@ class RetrievalResult:
 
         Raises ConfigError for a candidate that is not the result's own.
         """
-        if self.coverage is None:
+        if not self.coverage.judged:
             return {}
         # Not by equality: two passages without ids may be equal, and stand on different sides.
         place = next((i for i, own in enumerate(self.candidates) if own is candidate), None)
@@ -204,27 +222,27 @@ class RetrievalResult:
     @property
     def mixed(self) -> list[Candidate]:
         """The candidates that argue for and against, in their order."""
-        if self.coverage is None:
-            return []
         rows = (self.coverage.verdicts == "mixed").any(axis=1)
         return [c for c, there in zip(self.candidates, rows, strict=True) if there]
 
     @property
     def contradictions(self) -> list[tuple[int, int]]:
         """The places of candidates that contradict each other by the judge, each pair once."""
-        if self.coverage is None:
-            return []
         pairs = np.argwhere(np.triu(self.coverage.contradicting, 1)).tolist()
         return [(first, second) for first, second in pairs]
 
     @property
     def single_source(self) -> tuple[Perspective, ...]:
-        """The perspectives that are covered by passages of one source alone."""
-        sources = [
-            {source_of(candidate.passage) for candidate in self.supporting(each)}
+        """The perspectives that are covered by passages of one author, address or debate alone.
+
+        Only where that of every passage is known (``identity.voice_of``).
+        """
+        voices = [
+            {voice_of(candidate.passage) for candidate in self.supporting(each)}
             for each in self.perspectives
         ]
-        return tuple(p for p, own in zip(self.perspectives, sources, strict=True) if len(own) == 1)
+        pairs = zip(self.perspectives, voices, strict=True)
+        return tuple(p for p, own in pairs if len(own) == 1 and None not in own)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as JSON-ready values."""
@@ -238,11 +256,14 @@ class RetrievalResult:
             "reported": None if self.reported is None else self.reported.tolist(),
             "perspectives": json_ready([asdict(p) for p in self.perspectives]),
             "candidates": [c.to_dict() for c in self.candidates],
-            "coverage": self.coverage.to_dict() if self.coverage else None,
+            "coverage": self.coverage.to_dict(),
             "contradictions": [list(pair) for pair in self.contradictions],
             "single_source": [each.id for each in self.single_source],
             "trace": self.trace.to_dict(),
         }
+
+
+Checked = Literal["", "quoted", "side", "supported"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +271,12 @@ class Claim:
     """One sentence of an answer and the ids of the passages it rests on.
 
     ``reported``: the sentence tells what somebody says ("critics say ..."), and does not say it
-    itself. ``verified``: whether a cited passage was found to support it, by its very words or by
-    the judge; None where that was not checked.
+    itself. ``checked`` says what was checked. "quoted": its words stand in the passage it cites;
+    "side": they do, and the judge, which read them alone, lists them under its perspective;
+    "supported": the judge finds that a cited passage supports it; "": nothing. ``verified``: True
+    for "side" and "supported", False where it was found not to hold, else None. ``quote``: the
+    words of a cited passage that prove it, as a language model copied them ("": none given); one
+    that stands in no cited passage makes it False.
     """
 
     text: str
@@ -259,15 +284,17 @@ class Claim:
     perspective: str | None = None
     reported: bool = False
     verified: bool | None = None
+    checked: Checked = ""
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Sentences that each cite a passage, and the perspectives for which nothing was found.
+    """Sentences that each cite a passage, and the perspectives under which no passage is sorted.
 
-    ``summary`` says in a sentence how the corpus stands ("3 for, 2 against, 1 mixed; all from two
-    sources"), ``strength``, by the id of a covered perspective, on how much it rests ("2 passages
-    from one source").
+    ``summary`` says in a sentence how the passages stand ("3 for, 2 against, 4 not sorted; all from
+    two sources"), ``strength``, by the id of a covered perspective, on how much it rests ("2
+    passages from one source"), ``missing`` what a language model found that no passage says.
     """
 
     claims: tuple[Claim, ...]
@@ -275,11 +302,13 @@ class Answer:
     trace: Trace = field(default_factory=Trace)
     summary: str = ""
     strength: Mapping[str, str] = field(default_factory=dict, hash=False)
+    missing: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values."""
         return {
             "summary": self.summary,
+            "missing": list(self.missing),
             "claims": [asdict(c) for c in self.claims],
             "unsupported": [p.id for p in self.unsupported],
             "strength": dict(self.strength),

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perspective_rag.errors import CapabilityError, ConfigError, RetrievalError
+from perspective_rag.flow.recording import degrade, note, stage
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Call, Flow, Reply, degrade, note
+from perspective_rag.flow.steps import Call, Flow, Reply
 from perspective_rag.project.parts import Plain
 from perspective_rag.protocols import Projected, Projection, Reranked
 from perspective_rag.search.hits import CheckedSearch, Found
@@ -28,6 +29,7 @@ class Ranking:
     hits: Sequence[Hit]
 
 
+@stage
 def search(
     request: Request, extraction: Extraction, queries: Sequence[Query]
 ) -> Flow[list[Ranking]]:
@@ -42,7 +44,7 @@ def search(
     if store.takes_vector and request.embedder is not None:
         texts = [query.text for query in queries]
         for query in queries:
-            texts += yield from _projection_texts(request, extraction, query)
+            texts += _projection_texts(request, extraction, query)
         try:
             yield from embed_queries(request, request.embedder, texts)
         except ConfigError:
@@ -51,7 +53,7 @@ def search(
             raise RetrievalError(f"the queries could not be embedded: {error!r}") from error
     calls, projections, names = [], [], []
     for query in queries:
-        projected = yield from _projected(request, extraction, query)
+        projected = _projected(request, extraction, query)
         searched = store if projected is None or projected.store is None else projected.store
         checked = CheckedSearch(searched)
         depth = max(request.options.k, request.options.fetch_k)
@@ -85,7 +87,7 @@ def search(
             found: Found = reply.value
             if found.unusable:
                 problem = f"{name} returned {found.example} for a Hit: left out"
-                yield from degrade("search", f"{problem} ({found.unusable} for {query.text!r})")
+                degrade("search", f"{problem} ({found.unusable} for {query.text!r})")
             hits = found.hits
             if projected is not None and projected.store is not None:
                 # Its vectors are projected: they compare with no others.
@@ -93,7 +95,7 @@ def search(
             ranking = Ranking(query, hits)
             rankings.append((yield from _reranked(request, ranking, projected)))
         else:
-            yield from degrade("search", f"the search for {query.text!r} failed", reply.error)
+            degrade("search", f"the search for {query.text!r} failed", reply.error)
     return rankings
 
 
@@ -123,7 +125,7 @@ def _again(calls: Sequence[Call], replies: Sequence[Reply]) -> Flow[list[Reply]]
     repeated = sum(reply.error is None for reply in result) - sum(r.error is None for r in replies)
     if repeated:
         reason = "searches that failed side by side worked one after the other"
-        yield from note(decision={"stage": "search", "again": repeated, "reason": reason})
+        note(decision={"stage": "search", "again": repeated, "reason": reason})
     return result
 
 
@@ -134,7 +136,7 @@ def _projection(request: Request, query: Query) -> Projection:
     return request.projection if query.perspective is not None else _PLAIN
 
 
-def _projection_texts(request: Request, extraction: Extraction, query: Query) -> Flow[list[str]]:
+def _projection_texts(request: Request, extraction: Extraction, query: Query) -> list[str]:
     """The further texts whose vectors the query's projection needs; none where it fails."""
     projection = _projection(request, query)
     try:
@@ -143,11 +145,11 @@ def _projection_texts(request: Request, extraction: Extraction, query: Query) ->
             raise TypeError(f"expected texts, got {texts!r:.200}")
         return texts
     except Exception as error:
-        yield from degrade("project", f"{_named(projection)} asked for no texts: {error!r}", error)
+        degrade("project", f"{_named(projection)} asked for no texts: {error!r}", error)
         return []
 
 
-def _projected(request: Request, extraction: Extraction, query: Query) -> Flow[Projected | None]:
+def _projected(request: Request, extraction: Extraction, query: Query) -> Projected | None:
     """The query's vector as its perspective changes it, its own where the projection fails; None
     where the store searches by text.
     """
@@ -160,10 +162,10 @@ def _projected(request: Request, extraction: Extraction, query: Query) -> Flow[P
         vector = as_vector(projected.vector, f"the vector of {_named(projection)}", size=own.size)
     except Exception as error:
         problem = f"{_named(projection)} failed, {query.text!r} is searched as it is: {error!r}"
-        yield from degrade("project", problem, error)
+        degrade("project", problem, error)
         return Projected(own)
     if projected.problem:
-        yield from degrade("project", f"{projected.problem} (query {query.text!r})")
+        degrade("project", f"{projected.problem} (query {query.text!r})")
     return replace(projected, vector=vector)
 
 
@@ -186,11 +188,11 @@ def _reranked(request: Request, ranking: Ranking, projected: Projected | None) -
             ordered = _by_score(hits, known, outcome.scores)
     except Exception as error:
         problem = f"{_named(request.projection)} failed, the order of the search stays: {error!r}"
-        yield from degrade("project", problem, error)
+        degrade("project", problem, error)
         outcome = Reranked(None)
     if outcome.decision is not None:
         decision = {"stage": "project", "query": ranking.query.text, **outcome.decision}
-        yield from note(decision=decision)
+        note(decision=decision)
     return replace(ranking, hits=tuple(ordered[: max(request.options.k, request.options.fetch_k)]))
 
 

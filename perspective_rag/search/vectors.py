@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.flow.recording import degrade
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Call, Flow, aside, call, degrade
+from perspective_rag.flow.steps import Call, Flow, call
 from perspective_rag.judge.windows import titled_pieces
 from perspective_rag.protocols import Embedder, KeepsEmbeddings
 from perspective_rag.types import Candidate, Hit, Matrix, Passage, Vector
@@ -38,7 +39,7 @@ def embed_queries(request: Request, embedder: Embedder, texts: Sequence[str]) ->
     for text, row in zip(new, rows, strict=True):
         if not np.any(row):
             problem = f"the vector of {text[:80]!r} is all zeros: it is near to nothing"
-            yield from degrade("embed", problem)
+            degrade("embed", problem)
 
 
 def embed_passages(
@@ -55,8 +56,7 @@ def embed_passages(
     A long passage has that of its piece nearest to ``near`` (None: of its first); a title counts
     where it has a word of what is asked ``about``.
     """
-    size = sum(len(passage.text) for passage in passages)
-    cut = yield from aside(size, _pieces, passages, about)
+    cut = _pieces(passages, about)
     texts = list(dict.fromkeys(piece for pieces in cut for piece in pieces))
     reply = yield from call(
         "embed", embedder.embed_passages, texts, counts={"embedded_texts": len(texts)}
@@ -72,7 +72,7 @@ def embed_passages(
             return ordered
         except ConfigError as error:
             problem = error
-    yield from degrade("embed", f"{len(texts)} candidates could not be embedded", problem)
+    degrade("embed", f"{len(texts)} candidates could not be embedded", problem)
     return None
 
 
@@ -150,7 +150,7 @@ def with_stored_embeddings(
                 problem = error
         if problem is not None:
             name = type(store).__name__
-            yield from degrade("vectors", f"{name} could not return its vectors", problem)
+            degrade("vectors", f"{name} could not return its vectors", problem)
     sizes = Counter(len(c.embedding) for c in result if c.embedding is not None)
     width = width_of(request) or max(sizes, key=lambda size: sizes[size], default=0)
     others = [
@@ -162,7 +162,7 @@ def with_stored_embeddings(
         found = ", ".join(str(size) for size in sorted(sizes) if size != width)
         name = type(store).__name__
         problem_said = f"{len(others)} vectors of {name} have {found} dimensions instead of {width}"
-        yield from degrade("vectors", f"{problem_said}: left out")
+        degrade("vectors", f"{problem_said}: left out")
     return result
 
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.select.inputs import (
-    Selection,
     importance,
     min_max,
     places,
     probabilities,
 )
+from perspective_rag.types import Selection
 from perspective_rag.validation import between
 from perspective_rag.vectors import as_vector
 

@@ -1,9 +1,6 @@
-"""What all selectors share: their result, and the checks of their input."""
+"""What all selectors share: the checks of their input."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +12,6 @@ from perspective_rag.vectors import as_matrix, as_vector
 
 # Probabilities of a float32 softmax may pass 1 by this much.
 _ROUNDING = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` at the pick."""
-
-    indices: Sequence[int]
-    scores: Sequence[float]
 
 
 def places(k: int, available: int) -> int:

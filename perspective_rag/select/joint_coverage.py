@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from perspective_rag.flow.cancelling import check_wanted
 from perspective_rag.select.coverage_greedy import coverage_greedy
 from perspective_rag.select.inputs import (
-    Selection,
     importance,
     min_max,
     places,
     probabilities,
 )
-from perspective_rag.types import Matrix, Vector
+from perspective_rag.types import Matrix, Selection, Vector
 from perspective_rag.validation import between
 from perspective_rag.vectors import as_vector
 
@@ -56,16 +56,9 @@ def joint_coverage(
     """
     given = as_vector(relevance, "relevance").astype(np.float64)
     supports = probabilities(support, given.size)
-    columns = supports.shape[1]
-    exponents = importance(weights, columns) * min(columns, 2)
     weight = between("relevance_weight", relevance_weight)
     count = places(k, given.size)
-    value = _Value(
-        weight * min_max(given) / max(count, 1),
-        1.0 - weight,
-        np.log1p(-np.minimum(supports, _CERTAIN)),
-        exponents,
-    )
+    value = CoverageValue.for_sets(given, supports, count, weight, weights)
     found = [_exchanged(value, members) for members in _beam(value, count)]
     chosen = max(found, key=value.of)
     order = coverage_greedy(
@@ -74,13 +67,33 @@ def joint_coverage(
     return Selection(tuple(chosen[i] for i in order.indices), order.scores)
 
 
-class _Value:
+class CoverageValue:
     """What a set is worth; ``missing`` holds log(1 - P_ip), shape (n, m)."""
 
     def __init__(self, relevance: Vector, share: float, missing: Matrix, exponents: Vector) -> None:
         self._relevance, self._share = relevance, share
         self._missing, self._exponents = missing, exponents
         self.size = len(relevance)
+
+    @classmethod
+    def for_sets(
+        cls,
+        relevance: Vector,
+        supports: Matrix,
+        count: int,
+        weight: float,
+        weights: ArrayLike | None,
+    ) -> CoverageValue:
+        """The value of sets of ``count``: ``weight`` is that of relevance, ``weights`` those of the
+        perspectives.
+        """
+        columns = supports.shape[1]
+        return cls(
+            weight * min_max(relevance) / max(count, 1),
+            1.0 - weight,
+            np.log1p(-np.minimum(supports, _CERTAIN)),
+            importance(weights, columns) * min(columns, 2),
+        )
 
     def of(self, members: list[int]) -> float:
         """The value of ``members``."""
@@ -99,10 +112,11 @@ class _Value:
         return values
 
 
-def _beam(value: _Value, count: int) -> list[list[int]]:
+def _beam(value: CoverageValue, count: int) -> list[list[int]]:
     """The best sets grown one candidate at a time, at most ``_BEAM`` of them."""
     sets: list[list[int]] = [[]]
     for size in range(1, count + 1):
+        check_wanted()
         values = np.array([value.with_each(members) for members in sets])
         # A set of this size is reached in at most ``size`` orders.
         best = np.argsort(-values, axis=None, kind="stable")[: _BEAM * size]
@@ -115,11 +129,12 @@ def _beam(value: _Value, count: int) -> list[list[int]]:
     return sets
 
 
-def _exchanged(value: _Value, members: list[int]) -> list[int]:
+def _exchanged(value: CoverageValue, members: list[int]) -> list[int]:
     """The set after the best exchange of each place in turn, until none improves it."""
     for _ in range(_ROUNDS):
         changed = False
         for place, member in enumerate(members):
+            check_wanted()
             others = members[:place] + members[place + 1 :]
             values = value.with_each(others)
             best = int(np.argmax(values))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.select.inputs import Selection, places
-from perspective_rag.types import Vector
+from perspective_rag.select.inputs import places
+from perspective_rag.types import Selection, Vector
 from perspective_rag.validation import between, is_number
 from perspective_rag.vectors import as_matrix, as_vector, normalised
 

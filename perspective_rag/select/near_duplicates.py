@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from perspective_rag.flow.cancelling import check_wanted
 from perspective_rag.text import text_key, words
 
 _SHINGLE = 3
 _SIMILAR = 0.8
+_OVERLAP = 0.25
 # Below this, one other word can change what is said.
 _LEAST_WORDS = 12
 # A shingle that very many texts share (a banner, a footer) tells nothing apart.
@@ -33,6 +35,7 @@ def first_copies(texts: Sequence[str]) -> list[int]:
     shingles: list[frozenset[tuple[str, ...]]] = []
     telling: list[Counter[str]] = []
     for place, text in enumerate(texts):
+        check_wanted()
         tokens = words(text)
         own = _shingles(tokens)
         shingles.append(own)
@@ -50,6 +53,27 @@ def first_copies(texts: Sequence[str]) -> list[int]:
                     by_shingle[each].append(place)
         first.append(place if same is None else same)
     return first
+
+
+def overlaps(texts: Sequence[str]) -> list[frozenset[int]]:
+    """For each text the places of the others with which it shares a quarter of its three-word
+    sequences, or of theirs: windows of one document that overlap, or quotations.
+
+    Texts below 12 words overlap with none. Linear in the words, but for texts that share sequences.
+    """
+    shingles = [_shingles(words(text)) for text in texts]
+    by_shingle: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    found: list[set[int]] = [set() for _ in texts]
+    for place, own in enumerate(shingles):
+        shared = Counter(i for each in own for i in by_shingle[each])
+        for other, number in shared.items():
+            if number >= _OVERLAP * min(len(own), len(shingles[other])):
+                found[place].add(other)
+                found[other].add(place)
+        for each in own:
+            if len(by_shingle[each]) < _COMMON:
+                by_shingle[each].append(place)
+    return [frozenset(each) for each in found]
 
 
 def _shingles(tokens: Sequence[str]) -> frozenset[tuple[str, ...]]:

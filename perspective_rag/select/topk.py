@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.select.inputs import Selection, places
+from perspective_rag.select.inputs import places
+from perspective_rag.types import Selection
 from perspective_rag.vectors import as_vector
 
 

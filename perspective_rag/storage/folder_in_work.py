@@ -1,4 +1,4 @@
-"""Folders that are there whole or not at all, and what killed processes left of others."""
+"""Private folders that are there whole or not at all, and what killed processes left of others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder_in_work(folder: Path) -> Iterator[Path]:
         with lock.open("ab") as stream:
             with suppress(ConfigError):  # a disk that knows no locks
                 hold(stream, new)
-            new.mkdir()
+            new.mkdir(0o700)  # it may hold texts that are for their owner alone
             yield new
             try:
                 new.rename(folder)

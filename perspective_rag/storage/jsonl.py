@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import CorpusError
+from perspective_rag.storage.unpacking import unpacked
 from perspective_rag.values import from_json
+
+LONGEST_LINE = 100_000_000
+"""Bytes from which on a line is refused."""
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -19,8 +22,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     CorpusError for a file that cannot be read.
     """
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
+        with unpacked(path) as stream:
+            lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+            for number, line in enumerate(lines, start=1):
+                if len(line) > LONGEST_LINE:
+                    raise CorpusError(f"{path}:{number}: more than {LONGEST_LINE:,} bytes")
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 if text.strip():
                     yield number, text

@@ -1,4 +1,4 @@
-"""Files that only their owner may read: caches hold questions, passages and replies."""
+"""Files and folders that only their owner may read: caches hold questions, passages, replies."""
 
 from __future__ import annotations
 
@@ -14,3 +14,13 @@ def make_private(path: Path) -> None:
     """
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def make_private_folder(folder: Path) -> None:
+    """Makes a folder that only its owner may look into; one that is there stays as it is.
+
+    Raises OSError where it cannot be made.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(0o700)

@@ -8,7 +8,6 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from perspective_rag.flow.steps import Flow
 from perspective_rag.merge.fusion import reciprocal_rank_fusion
 from perspective_rag.merge.merge import QUESTION_WEIGHT
 from perspective_rag.testing.standins import HashEmbedder
@@ -69,9 +68,8 @@ _PLACE = {passage.id: index for index, passage in enumerate(SAMPLE)}
 class Carrying:
     """An expander whose queries carry a perspective without being it."""
 
-    def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
+    def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
         """One query for each perspective."""
-        yield from ()
         return [Query(f"{question} {each.text}", each.id) for each in perspectives]
 
 

@@ -257,7 +257,7 @@ def test_the_verdict_knows_what_the_pipeline_gains_over_plain_top_k(config, tmp_
 def test_a_retriever_that_agrees_with_whoever_asks_is_fully_sycophantic(config, tmp_path):
     """And the pipeline over it is not: the words of the other side are always searched too."""
     sycophantic = "--retriever=test_berds_config:sycophant"
-    status, screen = run(config(max_sycophancy=0.9), sycophantic, "--option=fusion=round-robin")
+    status, screen = run(config(max_sycophancy=0.9), sycophantic)
     assert status == 0, screen
     rows = results.read(tmp_path / "out" / "my.verdict.json")["results"]["rows"]
     plain, own = (row for row in rows if row["retriever"].endswith("sycophant"))

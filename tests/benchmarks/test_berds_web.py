@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from benchmarks.web.corpora import WebCorpus
+from benchmarks.web.pages import PageFetcher, PageRefused
+from benchmarks.web.search_results import JsonSearch, SerperSearch
 from perspective_rag.errors import ConfigError, CorpusError, RetrievalError
-from perspective_rag.web.corpora import WebCorpus
-from perspective_rag.web.pages import PageFetcher, PageRefused
-from perspective_rag.web.search_results import JsonSearch, SerperSearch
 
 pytest.importorskip("httpx")
 pytest.importorskip("trafilatura")

@@ -11,7 +11,7 @@ from benchmarks.core import results
 from benchmarks.debates.command import main
 from benchmarks.debates.experiment import Asked, measure, read_asked, read_labels
 from benchmarks.debates.limits import LIMITS, read_limits
-from perspective_rag import ConfigError, Passage, PerspectivePipeline
+from perspective_rag import ConfigError, Corpus, Passage, PerspectivePipeline, local_pipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 
 TEXTS = {"p1": "zoos should close", "p2": "zoos should stay", "p3": "zoos need keepers"}
@@ -34,7 +34,8 @@ def test_a_judge_that_knows_the_labels_reaches_every_figure():
 def test_a_judge_that_takes_the_wrong_side_reaches_none_but_what_search_finds():
     found = figures({("p2", "support"): 0.9, ("p1", "oppose"): 0.9})
     assert found["both_sides"] == 1.0
-    assert found["right_listed"] == 0.0
+    assert found["right_listed"] == found["every_side_listed"] == 0.0
+    assert sorted(found["rows"][0]["wrong"]) == ["p1 under keep", "p2 under close"]
     assert found["agreement"] == pytest.approx(1 / 3)  # the passage without a side
 
 
@@ -44,6 +45,18 @@ def test_the_debates_have_questions_and_labels_of_the_same_names():
     for each in asked:
         sides = set().union(*(s for (_, debate), s in labels.items() if debate == each.debate))
         assert set(each.sides) <= sides, each
+
+
+def test_what_the_packaged_parts_list_in_the_debates_is_right():
+    """The debates are the demonstration. Where new weights misread one, write the sample again."""
+    pytest.importorskip("onnxruntime")
+    own = [each for each in read_asked() if not each.reworded]
+    found = measure(local_pipeline(Corpus.example(), discover=2), own, read_labels())
+    assert [line for row in found["rows"] for line in row["wrong"]] == []
+    shown = {row["question"] for row in found["rows"] if row["every_side"]}
+    assert len(own) == 13
+    assert len(shown) >= 11
+    assert {each.question for each in own[:3]} <= shown  # the page offers them first
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import CorpusError
-from perspective_rag.training.pools import (
+from perspective_rag_train.pools import (
     Pool,
     Readings,
     at_precision,

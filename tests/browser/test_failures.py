@@ -40,6 +40,8 @@ def test_what_the_server_refuses_is_shown_in_its_words(page, question):
 
 def test_a_link_with_nonsense_in_it_does_no_harm(opened, served):
     page = opened(f"{served.url}#q={QUESTION}&w=x&s=Homework+helps&w=-1&s=Homework+harms&p=%00")
+    expect(page.get_by_label("Your question")).to_have_value(QUESTION)
+    page.get_by_label("Your question").press("Enter")
     finish(page)
     expect(page.locator(".chip:not(.add)")).to_have_count(2)
     page = opened(f"{served.url}#%&q=&&==")

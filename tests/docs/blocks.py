@@ -194,9 +194,17 @@ def _other(words: list[str], place: str) -> None:
     known += words[2:3] == ["benchmarks"] and words[3:4] != [] and not words[3].startswith("-")
     if words[known - 1] in ("pytest", "pip", "venv"):
         return
+    shown = _help(words[1:known], place)
+    if words[known:] and re.search(rf"[{{,]{re.escape(words[known])}[,}}]", shown):  # a subcommand
+        known += 1
+        shown = _help(words[1:known], place)
+    for option in (word.partition("=")[0] for word in words[known:] if word.startswith("-")):
+        assert re.search(rf"{option}\b", shown), f"{place}: {option}"
+
+
+def _help(words: list[str], place: str) -> str:
     shown = subprocess.run(
-        [sys.executable, *words[1:known], "--help"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, *words, "--help"], cwd=ROOT, capture_output=True, text=True
     )
     assert shown.returncode == 0, f"{place}: {shown.stderr}"
-    for option in (word.partition("=")[0] for word in words[known:] if word.startswith("-")):
-        assert re.search(rf"{option}\b", shown.stdout), f"{place}: {option}"
+    return shown.stdout

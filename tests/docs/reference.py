@@ -46,7 +46,7 @@ def options_page() -> str:
             "",
             "| argument | meaning |",
             "|---|---|",
-            "| `embedder`, `judge`, `extractor`, `expander`, `answerer` | the [parts](parts.md) |",
+            "| `embedder`, `judge`, `second_judge`, `extractor`, `expander`, `selector`, `answerer` | the [parts](parts.md) |",
             "| `limiter` | `Limiter(n)`: how many calls of each kind all requests together make at a time (default: 32) |",
             "| `telemetry` | is told what each request does, `OpenTelemetry()` for example ([how](../how-to/observability.md)) |",
             "| `skip_if` | a function of the question; where it is true, the question is searched as it is |",
@@ -85,7 +85,7 @@ def commands_page() -> str:
         _NOTE,
         "`perspective-rag COMMAND --help` shows the same. `python -m perspective_rag` is the same command.",
         "",
-        "Exit codes: 0 done, 1 a limit was missed, 2 an error (in one line), 130 after Ctrl-C.",
+        "Exit codes: 0 done, 1 a limit was missed, 2 an error (in one line), 3 an audit that cannot tell, 130 after Ctrl-C.",
         "",
     ]
     for name, parser in _commands(cli._parser(), "perspective-rag"):

@@ -13,9 +13,9 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 SITE = re.search(r"^site_url: (\S+)", CONFIG, re.MULTILINE)[1]
-REPOSITORY = re.search(r"^repo_url: (\S+)", CONFIG, re.MULTILINE)[1]
+REPOSITORY = "https://github.com/perspective-rag/perspective-rag"
 WRITTEN = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-_FOLDERS = "docs|examples|perspective_rag|benchmarks|tests|integrations"
+_FOLDERS = "addons|deploy|docs|examples|perspective_rag|benchmarks|tests|integrations"
 
 
 def test_every_page_is_in_the_navigation_once():
@@ -60,3 +60,28 @@ def test_links_and_pictures_of_the_readme_are_absolute():
 def test_paths_of_this_machine_are_nowhere():
     for page in WRITTEN:
         assert str(Path.home()) not in page.read_text(encoding="utf-8"), page
+
+
+def test_the_site_asks_no_other_host():
+    """By its configuration, and page by page where it was built."""
+    assert re.search(r"^  font: false$", CONFIG, re.MULTILINE)
+    assert not re.search(r"^repo_url:", CONFIG, re.MULTILINE)
+    assert not re.search(r"^extra_(?:css|javascript):", CONFIG, re.MULTILINE)
+    loaded = re.compile(
+        r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//[^\"'> ]+"
+        r"|<link\b[^>]*\brel=[\"']?(?:stylesheet|preconnect|preload|icon)[^>]*href=[\"']?(?:https?:)?//[^\"'> ]+"
+    )
+    asked = {
+        found.group()
+        for page in (ROOT / "site").rglob("*.html")
+        for found in loaded.finditer(page.read_text(encoding="utf-8"))
+    }
+    assert not asked
+
+
+def test_the_readme_is_short_and_loads_no_badge_of_another_host():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    pictures = re.findall(r"!\[[^\]]*\]\((\S+?)\)|<img[^>]+src=.(\S+)", text)
+    own = "https://raw.githubusercontent.com/perspective-rag/perspective-rag/"
+    assert all((one or two).startswith(own) for one, two in pictures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from dataclasses import fields
@@ -9,11 +10,19 @@ from dataclasses import fields
 import pytest
 
 import perspective_rag
+import perspective_rag_scale
+import perspective_rag_train
 from perspective_rag.options import PipelineOptions
 from tests.docs.blocks import ROOT
 from tests.docs.reference import commands_page, options_page
 
 REFERENCE = ROOT / "docs" / "reference"
+_WITH_OTHER_PACKAGES = ("deepeval_", "ragas_")  # `make test-evaluation` imports them
+
+
+def _shown() -> list[str]:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
+    return re.findall(r"^::: (\S+)$", pages, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -35,13 +44,33 @@ def test_every_option_has_a_row():
 
 def test_every_command_has_a_section():
     sections = re.findall(r"^## perspective-rag (.+)$", commands_page(), re.MULTILINE)
-    assert {"ask", "index", "audit", "build-dataset", "example", "judge train"} <= set(sections)
+    assert {"ask", "index", "audit", "build-dataset", "example", "judge train", "serve"} <= set(
+        sections
+    )
 
 
 def test_every_public_name_is_on_a_page_of_the_reference():
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
-    shown = set(re.findall(r"^::: perspective_rag(?:\.\w+)*\.(\w+)$", pages, re.MULTILINE))
-    assert not set(perspective_rag.__all__) - shown
+    shown = set(_shown())
+    public = (perspective_rag, perspective_rag_scale, perspective_rag_train)
+    assert not {f"{each.__name__}.{name}" for each in public for name in each.__all__} - shown
+    selectors = (
+        "Selector",
+        "PlainFirst",
+        "JointCoverage",
+        "GreedyCoverage",
+        "XQuAD",
+        "MMR",
+        "TopK",
+    )
+    assert not {f"perspective_rag.extend.{name}" for name in selectors} - shown
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in _shown() if not name.startswith(_WITH_OTHER_PACKAGES))
+)
+def test_every_name_on_a_page_of_the_reference_is_there(name):
+    home, _, last = name.rpartition(".")
+    assert hasattr(importlib.import_module(home), last)
 
 
 def test_every_error_is_explained():

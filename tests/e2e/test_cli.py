@@ -165,7 +165,7 @@ def test_the_sample_debates_are_audited_with_the_judge_that_is_shipped(tmp_path,
     assert "One-sided: 0 of 2" in screen
     assert ZOOS in screen
     page = (tmp_path / "out" / "audit.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 4
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
@@ -279,7 +279,7 @@ def test_a_language_model_writes_the_perspectives(tmp_path, own, questions):
         (["--retriever=test_cli:broken"], "every search failed"),
         (["--retriever=test_cli:only_pro", "--max-lean=3"], "max_lean must be a number in [0, 1]"),
         (["--retriever=test_cli:only_pro", "-k=0"], "k must be from 1"),
-        (["--retriever=test_cli:only_pro", "--limit=0"], "--limit must be"),
+        (["--retriever=test_cli:only_pro", "--limit=0"], "--first must be"),
         (["--retriever=test_cli:only_pro", "--pipeline"], "--pipeline"),
         (["--retriever=test_cli:only_pro", "--perspectives=nowhere.jsonl"], "cannot be read"),
         (["--retriever=test_cli:only_pro", "--judge=defualt"], "did you mean 'default'"),

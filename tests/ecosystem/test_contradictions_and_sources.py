@@ -30,7 +30,7 @@ def langchain(truth=TRUTH, **options):
 
     store = InMemoryVectorStore(samples.langchain_embeddings())
     store.add_documents(
-        [Document(text, id=name, metadata={"source": s}) for name, (s, text) in TEXTS.items()]
+        [Document(text, id=name, metadata={"author": s}) for name, (s, text) in TEXTS.items()]
     )
     retriever = PerspectiveRetriever.wrap(store, judge=TableJudge(truth), **options)
 
@@ -52,7 +52,7 @@ def llama_index(truth=TRUTH, **options):
     from llama_index.retrievers.perspective_rag import PerspectiveRetriever
 
     nodes = [
-        TextNode(id_=name, text=text, metadata={"source": source})
+        TextNode(id_=name, text=text, metadata={"author": source})
         for name, (source, text) in TEXTS.items()
     ]
     index = VectorStoreIndex(nodes, embed_model=samples.llama_index_embeddings())

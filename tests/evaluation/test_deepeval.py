@@ -49,7 +49,7 @@ def test_evaluate_scores_every_chain_and_abstains_where_nothing_is_about_the_que
         ("another topic", "Listed Support"): (None, None),
     }
     one = found["one side", "Perspective Coverage"]
-    assert "nothing clear for: 'Zoos should not be closed'" in one.reason
+    assert "no context sorted under: 'Zoos should not be closed'" in one.reason
     assert "evaluation-tools/#trust" in one.reason
     assert one.evaluation_model == "perspective-rag-judge"
     assert found["another topic", "Perspective Coverage"].reason.startswith("Not scored: ")

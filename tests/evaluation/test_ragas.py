@@ -48,7 +48,7 @@ async def test_an_experiment_has_the_scores_with_their_reasons(tmp_path):
     made = await coverage.arun(rows, name="coverage")
     scores = sorted((row["score"], row["why"]) for row in made if not math.isnan(row["score"]))
     assert [score for score, _ in scores] == [0.5, 1.0]
-    assert "nothing clear for: 'Zoos should not be closed'" in scores[0][1]
+    assert "no context sorted under: 'Zoos should not be closed'" in scores[0][1]
     assert "evaluation-tools/#trust" in scores[0][1]
     [silent] = [row["why"] for row in made if math.isnan(row["score"])]
     assert silent.startswith("Not scored: ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 # A piece that is repeated. Many are openings without an end: what looks for the end starts again
 # at each of them.
 _REPEATED = {
@@ -136,6 +138,7 @@ _FRAMED = {
 }
 
 
+@lru_cache(8)
 def shapes(length: int) -> dict[str, str]:
     """Every shape with about so many characters, by its name."""
     made = {name: piece * -(-length // len(piece)) for name, piece in _REPEATED.items()}

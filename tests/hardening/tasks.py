@@ -19,19 +19,19 @@ from rich.console import Console
 
 from benchmarks.coverage.command import main as coverage
 from perspective_rag.backends.bm25_index import BM25Store
-from perspective_rag.backends.faiss_folder import FaissFolder
-from perspective_rag.backends.sinks import faiss as faiss_sink
-from perspective_rag.backends.sinks.qdrant import QdrantSink
 from perspective_rag.cli import main
 from perspective_rag.corpus import CachedEmbedder, build_dense_index, dense_index
-from perspective_rag.corpus.filling import fill
-from perspective_rag.dataset import Source, build_dataset
 from perspective_rag.judge.cache import CachedJudge
-from perspective_rag.judge.many import judge_many
 from perspective_rag.judge.stream import judge_stream
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.testing import HashEmbedder, RuleJudge, ScriptedLLM
 from perspective_rag.types import Hit, Passage, Perspective
+from perspective_rag_scale.faiss_folder import FaissFolder
+from perspective_rag_scale.filling import fill
+from perspective_rag_scale.sinks import faiss as faiss_sink
+from perspective_rag_scale.sinks.qdrant import QdrantSink
+from perspective_rag_train.dataset import Source, build_dataset
+from perspective_rag_train.many import judge_many
 
 # Long enough to be killed in, all in all.
 PAUSE = 0.01

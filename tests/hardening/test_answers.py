@@ -113,7 +113,7 @@ def test_a_model_that_copies_a_passage_cites_that_passage_alone():
     claims = pipeline.answer(result).claims
     (copied,) = [claim for claim in claims if claim.perspective is None]
     assert copied.citations == ("a",)
-    assert copied.verified
+    assert copied.checked == "quoted"
     assert [claim.citations for claim in claims if claim is not copied] == [("a",), ("b",)]
 
 

@@ -420,7 +420,7 @@ async def test_metadata_that_cannot_be_written_costs_no_answer(name, identity):
     pipeline = PerspectivePipeline(MemoryStore(found), embedder=HashEmbedder(), judge=judge)
     result = pipeline.retrieve("Should zoos be closed?", max_per_source=2)
     assert "<Unspeakable>" in json.dumps(result.to_dict())
-    assert result.single_source
+    assert bool(result.single_source) is (name == "url"), "of the others no voice is known"
     assert pipeline.answer(result).claims
     assert annotations_of(result)
     again = await pipeline.aretrieve("Should zoos be closed?", max_per_source=2)

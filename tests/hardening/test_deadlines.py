@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from perspective_rag import Limiter, PerspectivePipeline, RetrievalError
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import limiter as limiting
+from perspective_rag.flow.attempt import held
 from perspective_rag.flow.calls import Limits
 from perspective_rag.flow.drivers import arun, run
 from perspective_rag.flow.steps import Call, ask
@@ -27,7 +29,7 @@ from perspective_rag.types import Prompt
 pytest.importorskip("openai")
 
 from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
-from perspective_rag.backends.openai_embedder import OpenAICompatibleEmbedder
+from perspective_rag_scale.openai_embedder import OpenAICompatibleEmbedder
 
 PROMPT = Prompt("p", "text")
 REPLY = (
@@ -279,7 +281,7 @@ def test_a_forked_process_has_permits_places_and_connections_of_its_own():
         server.released.set()
         llm = llm_at(server, timeout=30, max_concurrency=1)
         assert llm.complete(PROMPT).text == "fine"
-        with llm._places.one():
+        with held(llm._limiter, "llm"):
             assert forked(lambda: [llm.complete(PROMPT) for _ in range(2)])
         assert llm.complete(PROMPT).text == "fine"
 
@@ -291,11 +293,10 @@ def flow_of(step):
 
 def test_an_error_of_the_limiter_is_the_reply_to_every_kind_of_call():
     class Refusing(Limiter):
-        def acquire(self, stage):
-            raise TimeoutError("too many hang")
-
-        async def aacquire(self, stage):
-            raise TimeoutError("too many hang")
+        def ask(self, stage, loop=None):
+            refused = Future()
+            refused.set_exception(TimeoutError("too many hang"))
+            return refused
 
     for in_caller in (False, True):
         for timeout in (None, 5.0):

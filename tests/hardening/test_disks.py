@@ -70,6 +70,7 @@ def test_on_a_full_disk_nothing_crashes_and_the_reason_is_said(name, tmp_path):
         assert "No space left" in said or "disk is full" in said  # as SQLite puts it
 
 
+@pytest.mark.slow
 @needs_mount
 @pytest.mark.parametrize("name", TASKS)
 def test_on_a_read_only_disk_nothing_crashes_and_the_reason_is_said(name, tmp_path):

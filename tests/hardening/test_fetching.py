@@ -12,12 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from benchmarks.web.addresses import is_public
+from benchmarks.web.corpora import WebCorpus
+from benchmarks.web.pages import PageFetcher, PageRefused, RawPage
+from benchmarks.web.reading import PageReader
+from benchmarks.web.search_results import JsonSearch, WebResult
 from perspective_rag.errors import RetrievalError
-from perspective_rag.web.addresses import is_public
-from perspective_rag.web.corpora import WebCorpus
-from perspective_rag.web.pages import PageFetcher, PageRefused, RawPage
-from perspective_rag.web.reading import PageReader
-from perspective_rag.web.search_results import JsonSearch, WebResult
 from tests.hardening.watchdog import ends
 
 pytest.importorskip("httpx")
@@ -229,7 +229,7 @@ def test_robots_that_fail_for_now_are_asked_for_again(site, tmp_path, monkeypatc
     with pytest.raises(Exception, match=r"robots\.txt"):
         corpus.passages("q")
     assert site.asked.count("/robots.txt") == 1  # not for each page
-    monkeypatch.setattr("perspective_rag.web.pages._ROBOTS_RETRIED", 0.0)
+    monkeypatch.setattr("benchmarks.web.pages._ROBOTS_RETRIED", 0.0)
     corpus.fetcher = PageFetcher(allow_private=True)
     for _ in range(2):
         with pytest.raises(Exception, match=r"robots\.txt"):
@@ -313,8 +313,8 @@ def test_a_page_that_cannot_be_parsed_in_time_is_refused_and_the_next_one_is_rea
     page = RawPage("http://a.example/", PAGE.encode(), None, "text/html")
     reader = PageReader(seconds=20.0)
     with monkeypatch.context() as patched:
-        patched.setattr("perspective_rag.web.reading._SERVE", process)
-        patched.setattr("perspective_rag.web.reading._START", 0.5)
+        patched.setattr("benchmarks.web.reading._SERVE", process)
+        patched.setattr("benchmarks.web.reading._START", 0.5)
         reader.seconds = 0.5
         with pytest.raises(PageRefused, match="cannot be parsed"):
             reader.read(page)

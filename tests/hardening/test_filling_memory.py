@@ -14,8 +14,8 @@ import sys
 import psutil
 import numpy as np
 from pathlib import Path
-from perspective_rag.backends.sinks import faiss
-from perspective_rag.corpus.filling import fill
+from perspective_rag_scale.sinks import faiss
+from perspective_rag_scale.filling import fill
 from perspective_rag.types import Passage
 
 class Hashed:

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import perspective_rag
+from benchmarks.web.corpora import WebCorpus
+from benchmarks.web.search_results import WebResult
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.calibrate.marks import read_rows
@@ -31,8 +33,6 @@ from perspective_rag.results.annotations import REPORT, annotations_of
 from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.values import from_json
-from perspective_rag.web.corpora import WebCorpus
-from perspective_rag.web.search_results import WebResult
 
 DEEP = "[" * 100_000
 TEXTS = [

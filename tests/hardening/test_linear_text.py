@@ -14,7 +14,7 @@ import json
 import pkgutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -27,19 +27,28 @@ import perspective_rag
 from perspective_rag import PerspectivePipeline
 from perspective_rag.answer.checking import misquoted
 from perspective_rag.answer.citations import without_marks
+from perspective_rag.answer.excerpts import without_headings
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
 from perspective_rag.answer.reported import is_reported, only_reports
-from perspective_rag.answer.sentences import nearest, quotable
+from perspective_rag.answer.sentences import (
+    argues,
+    demands,
+    nearest,
+    polished,
+    quotable,
+    restates,
+    stands_alone,
+    tellable,
+    tells_a_story,
+)
 from perspective_rag.answer.standing import standing
 from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.backends.logprobs import bare_token, choice_of
-from perspective_rag.backends.sinks.documents import without_nul
 from perspective_rag.commands.ask import write_json
 from perspective_rag.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.corpus.records import csv_records, jsonl_records
 from perspective_rag.corpus.splitting import count_words, split_text
-from perspective_rag.dataset.review import read_decisions
 from perspective_rag.errors import PerspectiveRAGError, unknown_name
 from perspective_rag.expand.statements import unique_queries
 from perspective_rag.extract import rules
@@ -51,11 +60,13 @@ from perspective_rag.extract.labels import as_statement_about
 from perspective_rag.extract.language import caution
 from perspective_rag.extract.lexicon import mid_sentence
 from perspective_rag.extract.negation import negate, negation_of
-from perspective_rag.extract.rules import both_sides, extract_by_rule, reading_size
+from perspective_rag.extract.rules import both_sides, extract_by_rule
 from perspective_rag.extract.statement import as_statement, statement_of
 from perspective_rag.flow.drivers import run
-from perspective_rag.flow.steps import Reply, degrade
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Reply
 from perspective_rag.identity import normalised_text, passage_key
+from perspective_rag.judge.quotes import find_quote
 from perspective_rag.judge.windows import telling, titled_pieces, windows
 from perspective_rag.listing import ListingRule
 from perspective_rag.prompts import PromptTemplate, fence, read_prompt, shorten
@@ -75,8 +86,6 @@ from perspective_rag.reporting.display import result_in_lines
 from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
 from perspective_rag.results.annotations import REPORT, annotations_of, report_in
 from perspective_rag.select.near_duplicates import first_copies
-from perspective_rag.serve.view import span_of
-from perspective_rag.serve.writing import plain
 from perspective_rag.storage.append_log import slug
 from perspective_rag.storage.jsonl import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
@@ -93,6 +102,10 @@ from perspective_rag.text import (
 )
 from perspective_rag.types import Candidate, Completion, Passage, Prompt, Query, Trace
 from perspective_rag.values import from_json
+from perspective_rag_scale.sinks.documents import without_nul
+from perspective_rag_serve.view import span_of
+from perspective_rag_serve.writing import plain
+from perspective_rag_train.dataset.review import read_decisions
 from tests.hardening.shapes import shapes
 
 SHORT, MIDDLE = 1_000, 10_000  # each also at ten times the length
@@ -211,7 +224,6 @@ QUESTIONS: dict[str, Callable[[str], Any]] = {
     "as_statement_about a label": lambda text: as_statement_about("Should zoos close?", text),
     "as_statement_about a question": lambda text: as_statement_about(text, "yes"),
     "stand_alone": stand_alone,
-    "reading_size": reading_size,
     "topic_words": topic_words,
     "caution": lambda text: caution(text, found=False, judge=None),
     "lower_first": lower_first,
@@ -244,6 +256,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "count_words": count_words,
     "plain": plain,
     "span_of": lambda text: span_of(text[:100], text),
+    "find_quote": lambda text: find_quote(text[1:400], text),
     "split_text": split_text,
     "first_copies": lambda text: first_copies([text, text]),
     "is_reported": is_reported,
@@ -255,6 +268,14 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "quotable": lambda text: quotable([Candidate(Passage("1", text), 1.0)], [0]),
     "extractive answer": lambda text: run(ExtractiveAnswerer().answer(_result(text))),
     "without_marks": without_marks,
+    "without_headings": without_headings,
+    "tellable": lambda text: tellable([Candidate(Passage("1", text), 1.0)], [0]),
+    "polished": polished,
+    "stands_alone": stands_alone,
+    "restates": lambda text: restates(text, text + " because"),
+    "demands": demands,
+    "argues": argues,
+    "tells_a_story": tells_a_story,
     "fence": lambda text: fence([text]),
     "shorten": lambda text: shorten(text, 50_000),
     "fill": _filled,
@@ -263,7 +284,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "slug": slug,
     "redacted": redacted,
     "without_secrets": lambda text: without_secrets(text, [text[: len(text) // 2], "another"]),
-    "degrade": lambda text: run(degrade("judge", text, ValueError(text))),
+    "degrade": lambda text: degrade("judge", text, ValueError(text)),
     "unknown_name": lambda text: unknown_name(text, ["judge", "k"], "option"),
     "public_address": public_address,
 }
@@ -299,6 +320,16 @@ FILES: dict[str, Callable[[str, Path], Any]] = {
 LONG = pytest.mark.parametrize(
     "long", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["10^4", "10^5"]
 )
+WHOLE_ANSWERS = {"extractive answer", "grounded answer", "judged answer"}
+"""What takes long at 10^4 as well; their parts are tested by themselves."""
+
+
+def names(functions: Mapping[str, Any]) -> list[Any]:
+    """Those of the functions, of which whole answers are slow tests."""
+    return [
+        pytest.param(name, marks=pytest.mark.slow) if name in WHOLE_ANSWERS else name
+        for name in functions
+    ]
 
 
 @LONG
@@ -308,13 +339,13 @@ def test_what_reads_questions(name, long):
 
 
 @LONG
-@pytest.mark.parametrize("name", PASSAGES)
+@pytest.mark.parametrize("name", names(PASSAGES))
 def test_what_reads_passages(name, long, capsys):
     check(PASSAGES[name], long=long)
 
 
 @LONG
-@pytest.mark.parametrize("name", REPLIES)
+@pytest.mark.parametrize("name", names(REPLIES))
 def test_what_reads_replies_of_models(name, long):
     check(REPLIES[name], long=long)
 
@@ -326,8 +357,8 @@ def test_what_reads_files(name, long, tmp_path):
 
 
 @pytest.mark.parametrize("given", [None, ["Zoos are cruel", "Zoos teach"]])
-async def test_a_long_question_is_not_read_in_the_event_loop(given, monkeypatch):
-    here = threading.get_ident()
+@pytest.mark.parametrize("times", [1, 100])
+async def test_a_question_is_not_read_in_the_event_loop(given, times, monkeypatch):
     readers = []
 
     def noted(*args, **kwargs):
@@ -337,11 +368,9 @@ async def test_a_long_question_is_not_read_in_the_event_loop(given, monkeypatch)
     read = rules.read
     monkeypatch.setattr(rules, "read", noted)
     pipeline = PerspectivePipeline(MemoryStore(SAMPLE), embedder=HashEmbedder())
-    await pipeline.aretrieve("Should zoos be closed? " * 100, perspectives=given)
+    await pipeline.aretrieve("Should zoos be closed? " * times, perspectives=given)
     assert readers
-    assert here not in readers
-    await pipeline.aretrieve("Should zoos be closed?", perspectives=given)
-    assert here in readers
+    assert threading.get_ident() not in readers
 
 
 # Names and arguments of a command are short; the parts of ``extract`` get what ``cleaning.shortened``
@@ -360,6 +389,7 @@ OF_NAMES = {
     "check_labels",
     "check_of",
     "described_base",
+    "has_part",
     "is_language",
     "is_public",
     "is_secret",
@@ -367,6 +397,7 @@ OF_NAMES = {
     "load_prompt",
     "load_torch",
     "make_sink",
+    "part",
 }
 TEXTS = {"str", "str | bytes", "list[str]", "Sequence[str]", "Iterable[str]"}
 """What a function of texts takes, besides options."""

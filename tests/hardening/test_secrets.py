@@ -11,12 +11,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from benchmarks.web.search_results import JsonSearch, SerperSearch
 from perspective_rag import (
     CachedLLM,
     Completion,
     LLMError,
     LLMJudge,
-    OpenAICompatibleEmbedder,
     OpenAICompatibleLLM,
     PerspectivePipeline,
     Prompt,
@@ -26,7 +26,7 @@ from perspective_rag.errors import LLMReplyError
 from perspective_rag.prompts.replies import bad_reply
 from perspective_rag.redaction import is_secret, public, redacted, scrubbed, secrets_of
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, ScriptedLLM
-from perspective_rag.web.search_results import JsonSearch, SerperSearch
+from perspective_rag_scale import OpenAICompatibleEmbedder
 
 KEY = "sk_1234567890_abcdefghijklmnopqrstuvw"
 PROMPT = Prompt("a_prompt", "what the user says")

@@ -24,12 +24,11 @@ from perspective_rag import (
 )
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.audit.reading import Reading
-from perspective_rag.extend import Call, Note, no_reply, scrubbing, secrets_of, without_secrets
+from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
 from perspective_rag.extract.rules import both_sides
 from perspective_rag.flow.recorder import Recorder
 from perspective_rag.listing import PACKAGED
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
-from perspective_rag.types import Degradation
 from tests.hardening.test_secrets import KEY, told, without_key
 
 PROMPT = Prompt("a_prompt", "what the user says")
@@ -104,7 +103,7 @@ def test_a_degradation_that_a_component_makes_itself(drive):
         try:
             fails()
         except ConnectionError as error:
-            yield [Note(degradation=Degradation("judge", f"failed: {error}", error))]
+            yield from degrade("judge", f"failed: {error}", error)
 
     recorder = Recorder()
     drive(flow(), recorder)

@@ -21,6 +21,7 @@ from tests.integrations.conftest import MAKERS, Probe
 from tests.integrations.samples import QUESTION
 
 REQUESTS = 100
+ROUNDS = 3
 
 
 def count():
@@ -31,17 +32,25 @@ def count():
 
 
 def left_by(ask):
-    """Blocks a request leaves, objects of ours that all leave, and threads after ten seconds."""
+    """Blocks a request leaves, objects of ours that all leave, and threads after ten seconds.
+
+    The blocks are those of the best of three rounds: what leaks does so in every round, while a
+    module that a framework imports in a thread of its own grows one of them.
+    """
     ask(20)  # caches fill, modules are imported
     before, already = count()
-    ask(REQUESTS)
-    after, objects = count()
+    grown = []
+    for _ in range(ROUNDS):
+        ask(REQUESTS)
+        after, objects = count()
+        grown.append((after - before) / REQUESTS)
+        before = after
     patience = time.monotonic() + 10
     while (threads := waiting()) and time.monotonic() < patience:
         time.sleep(0.01)
     return {
-        "blocks": (after - before) / REQUESTS,
-        "objects": objects - already,
+        "blocks": min(grown),
+        "objects": (objects - already) / ROUNDS,
         "threads": threads,
     }
 
@@ -90,7 +99,7 @@ def main(framework):
         "failing": left_by(failing),
         "keeping": left_by(keeping),
     }
-    assert failed == [True] * (20 + REQUESTS)
+    assert failed == [True] * (20 + ROUNDS * REQUESTS)
     assert broken.retriever_limiter.running("search") == 0
     sys.stdout.write(json.dumps(found))
 

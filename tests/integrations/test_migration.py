@@ -97,7 +97,10 @@ def test_multi_query_retriever():
     assert queries == [QUESTION, "Zoos are bad.", "Zoos are good."]
     names["llm"].responses = ["I cannot help with that."]
     result = instead.retrieve(QUESTION)
-    assert [d.stage for d in result.trace.degradations] == ["extract"]
+    # The model names the sides and reads the passages: it refused both.
+    assert [d.stage for d in result.trace.degradations] == ["extract", "judge"]
+    assert result.perspectives
+    assert result.coverage.judged
 
 
 def test_ensemble_retriever():

@@ -17,12 +17,12 @@ import pytest
 pytest.importorskip("langchain_core")
 
 from langchain_perspective_rag import LangChainStore
-from perspective_rag.backends.sinks.targets import make_sink
-from perspective_rag.corpus import filling
-from perspective_rag.corpus.filling import fill
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
+from perspective_rag_scale import filling
+from perspective_rag_scale.filling import fill
+from perspective_rag_scale.sinks.targets import make_sink
 from tests.integrations import stand_ins
 from tests.integrations.langchain.samples import WordEmbeddings
 

@@ -21,19 +21,14 @@ def run(*arguments):
 
 def test_a_rehearsal_runs_and_shows_no_figure(tmp_path):
     out = tmp_path / "gpu.json"
-    status, text = run("--rehearse", "--only", "projection", "mmr", "faiss", "--out", out)
+    status, text = run("--rehearse", "--only", "faiss", "--out", out)
     assert status == 0
     assert "a rehearsal on CPU tensors, GPU not measured" in text
     parts = json.loads(out.read_text("utf-8"))["results"]["parts"]
-    assert set(parts) == {"projection", "mmr", "faiss"}
-    checked = [
-        row["same_as_numpy"] for row in parts["projection"]["rows"] if "same_as_numpy" in row
-    ]
-    assert len(checked) == 9
-    assert min(checked[:3]) == 1.0  # float32
+    assert set(parts) == {"faiss"}
     table = out.with_suffix(".md").read_text("utf-8")
     assert "queries/s" not in table
-    assert table.count("not measured") > 10
+    assert "not measured" in table
 
 
 def test_a_part_that_fails_leaves_the_others(tmp_path, monkeypatch):
@@ -42,13 +37,13 @@ def test_a_part_that_fails_leaves_the_others(tmp_path, monkeypatch):
 
     monkeypatch.setitem(command.PARTS, "embed", broken)
     out = tmp_path / "gpu.json"
-    status, text = run("--rehearse", "--only", "embed", "mmr", "--out", out)
+    status, text = run("--rehearse", "--only", "embed", "faiss", "--out", out)
     assert status == 1
     assert "out of memory" in text
-    assert "rows" in json.loads(out.read_text("utf-8"))["results"]["parts"]["mmr"]
+    assert "rows" in json.loads(out.read_text("utf-8"))["results"]["parts"]["faiss"]
 
 
 def test_without_time_left_nothing_is_begun(tmp_path):
     status, text = run("--rehearse", "--seconds", "0", "--out", tmp_path / "gpu.json")
     assert status == 0
-    assert text.count("no time left") == 5
+    assert text.count("no time left") == 3

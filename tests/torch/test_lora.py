@@ -15,8 +15,8 @@ transformers = pytest.importorskip("transformers")
 from perspective_rag.cli import main
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.training.command import DataFile
-from perspective_rag.training.lora import LoraConfig, train_adapter
+from perspective_rag_train.command import DataFile
+from perspective_rag_train.lora import LoraConfig, train_adapter
 
 TINY = {
     "vocab_size": 30522,

@@ -14,11 +14,11 @@ transformers = pytest.importorskip("transformers")
 
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.training.data import LABELS, Augmentation, LabelledPair
-from perspective_rag.training.hard_cases import HardSource, hard_pairs
-from perspective_rag.training.listwise import list_loss, margin, question_loss, side_loss
-from perspective_rag.training.loop import TrainingConfig, train
-from perspective_rag.training.questions import (
+from perspective_rag_train.data import LABELS, Augmentation, LabelledPair
+from perspective_rag_train.hard_cases import HardSource, hard_pairs
+from perspective_rag_train.listwise import list_loss, margin, question_loss, side_loss
+from perspective_rag_train.loop import TrainingConfig, train
+from perspective_rag_train.questions import (
     TOWARDS_OPPOSITE,
     TOWARDS_STATEMENT,
     Question,
@@ -26,7 +26,7 @@ from perspective_rag.training.questions import (
     read_questions,
     shown,
 )
-from perspective_rag.training.recipe import Recipe
+from perspective_rag_train.recipe import Recipe
 
 ZOOS = Question(
     "q1",

@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.judge.models import OnnxClassifier, TransformersClassifier
-from perspective_rag.training.serving import export_for
+from perspective_rag_train.serving import export_for
 
 DOCUMENTS = [
     "Zoos keep animals in cages far too small for them, and many fall ill.",

@@ -23,19 +23,19 @@ from perspective_rag.cli import main
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.judge.models import OnnxClassifier, TransformersClassifier
-from perspective_rag.training.batches import epoch_batches
-from perspective_rag.training.command import (
+from perspective_rag_train.batches import epoch_batches
+from perspective_rag_train.command import (
     DataFile,
     evaluate_judge,
     split_by_document,
     train_judge,
     train_recipe,
 )
-from perspective_rag.training.data import Augmentation, LabelledPair, read_pairs
-from perspective_rag.training.export import export
-from perspective_rag.training.fit import fingerprint_of, fit
-from perspective_rag.training.loop import TrainingConfig, train
-from perspective_rag.training.recipe import Recipe
+from perspective_rag_train.data import Augmentation, LabelledPair, read_pairs
+from perspective_rag_train.export import export
+from perspective_rag_train.fit import fingerprint_of, fit
+from perspective_rag_train.loop import TrainingConfig, train
+from perspective_rag_train.recipe import Recipe
 
 NOTHING_CHANGED = Augmentation(negation=0.0, padding=0.0)
 

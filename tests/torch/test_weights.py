@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.judge.models import OnnxClassifier, TransformersClassifier
-from perspective_rag.training.weights import base_from_onnx, weights_from_onnx
+from perspective_rag_train.weights import base_from_onnx, weights_from_onnx
 
 DOCUMENTS = [
     "Zoos keep animals in cages far too small for them, and many fall ill.",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from perspective_rag import Candidate, Passage, Perspective, PerspectivePipeline
+from perspective_rag.identity import voice_of
 from perspective_rag.listing import ListingRule
 from perspective_rag.results import Coverage, RetrievalResult
 from perspective_rag.results.annotations import annotations_of, report_in
@@ -22,7 +24,7 @@ def result(support, sources=None, perspectives=(FOR, AGAINST), contradicts=True)
     where = sources or names
     candidates = tuple(
         Candidate(
-            Passage(name, f"text {name}", {"source": source}),
+            Passage(name, f"text {name}", {"author": source}),
             1.0,
             support=dict(zip([p.id for p in perspectives], row, strict=True)),
         )
@@ -56,6 +58,25 @@ def test_a_side_that_rests_on_one_source_is_named():
     assert found.single_source == (FOR,)
     assert found.to_dict()["single_source"] == ["support"]
     assert result([[0.9, 0.0], [0.0, 0.0]]).single_source == (FOR,), "the other has no passage"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "voice"),
+    [
+        ({"source": "ibm_crowd_arguments"}, None),
+        ({"source": "https://a.org/1"}, "source:https://a.org/1"),
+        ({"author": "Ann", "url": "https://a.org/1"}, "author:Ann"),
+        ({"author": " ", "debate": "Zoos", "title": "t"}, "debate:Zoos"),
+        ({"url": None}, None),
+    ],
+)
+def test_a_collection_is_no_voice(metadata, voice):
+    assert voice_of(Passage("a", "text", metadata)) == voice
+    several = tuple(Passage(name, "text", metadata) for name in "ab")
+    candidates = tuple(Candidate(p, 1.0, support={"support": 0.9}) for p in several)
+    coverage = Coverage((FOR,), np.array([[0.9], [0.9]]), RULE)
+    found = RetrievalResult("q", candidates, (FOR,), coverage, Trace())
+    assert found.single_source == (() if voice is None else (FOR,))
 
 
 def test_next_queries_are_a_stop_signal():

@@ -16,7 +16,7 @@ import pytest
 yaml = pytest.importorskip("yaml")
 
 from perspective_rag import Passage, PerspectivePipeline
-from perspective_rag.commands import serve
+from perspective_rag_serve.commands import serve
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -127,9 +127,9 @@ def test_prometheus_asks_where_the_server_tells_with_its_token_and_by_an_allowed
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient
 
-    from perspective_rag.serve.app import create_app
-    from perspective_rag.serve.loading import Loaded
-    from perspective_rag.serve.settings import ServeSettings
+    from perspective_rag_serve.app import create_app
+    from perspective_rag_serve.loading import Loaded
+    from perspective_rag_serve.settings import ServeSettings
 
     job = scraped["perspective-rag"]
     options = parsed(compose["services"]["server"]["command"])
@@ -204,7 +204,7 @@ def test_the_collection_is_made_filled_twice_and_searched(monkeypatch):
     module = collection()
     from qdrant_client import QdrantClient
 
-    from perspective_rag.backends.sinks.qdrant import QdrantSink
+    from perspective_rag_scale.sinks.qdrant import QdrantSink
 
     monkeypatch.setenv("SHARDS", "2")
     client, embedder = QdrantClient(":memory:"), ByWord()

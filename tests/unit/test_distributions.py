@@ -60,3 +60,11 @@ def test_the_wrappers_extras_hold_what_the_judge_runs_on_and_no_search():
         assert len(extras[name]) == 2
     names = {each.split(">")[0] for each in extras["packaged-judge"]}
     assert names == {"onnxruntime", "tokenizers"}
+
+
+def test_the_larger_judge_is_a_distribution_of_its_own():
+    path = ROOT / "addons" / "judge" / "pyproject.toml"
+    project = read(path)["project"]
+    assert project["version"] == MAIN["version"]
+    assert project["requires-python"] == MAIN["requires-python"]
+    assert [each.partition(">")[0] for each in project["dependencies"]] == ["onnxruntime"]

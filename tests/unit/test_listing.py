@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.judge.support import contradictions, related
+from perspective_rag.judge.support import contradictions, related, says_nothing
 from perspective_rag.listing import ListingRule, RelevanceFloor
-from perspective_rag.results import Coverage
-from perspective_rag.types import Candidate, Passage, Perspective
+from perspective_rag.results import Coverage, RetrievalResult
+from perspective_rag.types import Candidate, Passage, Perspective, Trace
 
 RULE = ListingRule(0.7, 0.4, 0.2)
 OPPOSED = np.array([[False, True], [True, False]])
@@ -26,12 +28,15 @@ SIDES = (Perspective("pro", "yes"), Perspective("con", "no"))
         ((0.1, 0.7), ("silent", "clear")),
         ((0.8, 0.65), ("mixed", "mixed")),  # neither leads by 0.2
         ((0.75, 0.5), ("clear", "silent")),  # a clear lead over one that leans too
-        ((0.5, 0.1), ("leaning", "silent")),
+        ((0.5, 0.1), ("leaning", "unsorted")),
+        ((0.5, 0.01), ("leaning", "silent")),
         ((0.5, 0.45), ("mixed", "mixed")),
-        ((0.5, 0.35), ("leaning", "silent")),
-        ((0.3, 0.2), ("silent", "silent")),
+        ((0.5, 0.35), ("leaning", "unsorted")),
+        ((0.3, 0.2), ("unsorted", "unsorted")),
+        ((0.02, 0.0), ("silent", "silent")),
+        ((0.03, 0.0), ("unsorted", "silent")),
         ((0.9, np.nan), ("clear", "silent")),
-        ((np.nan, np.nan), ("silent", "silent")),
+        ((np.nan, np.nan), ("unsorted", "unsorted")),
         ((0.8, 0.8), ("mixed", "mixed")),
     ],
 )
@@ -99,15 +104,84 @@ def test_what_is_about_the_question_is_told_by_two_floors():
         RelevanceFloor(0.6, 0.5)
 
 
-def test_coverage_counts_what_is_listed_and_says_where_a_corpus_says_nothing():
+def test_a_passage_takes_no_side_only_where_the_judge_is_sure_and_it_is_about_the_question():
+    support = np.array([[0.9, 0.1], [0.8, 0.8], [0.01, 0.02], [0.01, 0.02], [0.2, 0.01]])
+    support = np.vstack([support, [[np.nan, np.nan]], [[0.0, np.nan]]])
+    about = np.array([1, 1, 1, 0, 1, 1, 1], dtype=bool)
+    coverage = Coverage(SIDES, support, RULE, OPPOSED, about)
+    assert coverage.states == (
+        "takes a side",
+        "argues both ways",
+        "takes no side",
+        "not sorted",
+        "not sorted",
+        "not sorted",
+        "not sorted",
+    )
+    assert coverage.to_dict()["states"] == list(coverage.states)
+    assert set(replace(coverage, judged=False).states) == {"not judged"}
+    assert replace(coverage, rule=ListingRule(0.7, 0.4, 0.2, 0.0)).states[2] == "not sorted"
+
+
+@given(arrays(float, (6, 2), elements=st.floats(0, 1) | st.just(np.nan)), st.floats(0, 1))
+def test_the_higher_the_limit_the_more_are_said_to_take_no_side(support, limit):
+    def silent(rule):
+        states = Coverage(SIDES, support, rule, OPPOSED).states
+        return {row for row, state in enumerate(states) if state == "takes no side"}
+
+    few, many = ListingRule(0.7, 0.4, 0.2, limit / 2), ListingRule(0.7, 0.4, 0.2, limit)
+    assert silent(few) <= silent(many)
+    assert all((support[row] < limit).all() for row in silent(many))
+
+
+def test_the_corpus_says_nothing_only_by_two_witnesses():
+    floor = RelevanceFloor(0.3, 0.5)
+
+    def says(*texts, near=0.1, question="Should zoos be closed to visitors?"):
+        found = [Candidate(Passage(t, t), 1.0, {"relevance": near}) for t in texts]
+        return says_nothing(question, found, floor)
+
+    assert says("Tariffs raise prices.", "A visitor came.")
+    assert not says("Tariffs raise prices.", "A zoo had visitors.")
+    assert not says("Tariffs raise prices.", near=0.4), "near enough to be on the topic"
+    assert says("Tariffs raise prices.", near=0.39)
+    assert not says("Tariffs raise prices.", near=np.nan)
+    assert not says("Tariffs raise prices.", question="What do you think?")
+    assert not says()
+
+
+def test_coverage_counts_what_is_listed():
     support = np.array([[0.9, 0.8], [0.1, 0.75]])
     coverage = Coverage(SIDES, support, RULE, OPPOSED)
     assert [p.id for p in coverage.covered] == ["con"]
     assert [p.id for p in coverage.missing] == ["pro"]
-    assert not coverage.says_nothing
     unjudged = Coverage(SIDES, np.full((2, 2), np.nan), RULE, OPPOSED)
     assert len(unjudged.unjudged) == 2
-    silent = Coverage(SIDES, np.full((2, 2), np.nan), RULE, OPPOSED, np.array([False, False]))
-    assert silent.says_nothing
-    assert (len(silent.missing), len(silent.unjudged)) == (2, 0)
-    assert silent.to_dict()["says_nothing"] is True
+    unread = replace(unjudged, related=np.array([False, False]))
+    assert (len(unread.missing), len(unread.unjudged)) == (0, 2), "nobody looked"
+    some = replace(unjudged, support=np.array([[0.1, 0.1], [np.nan, np.nan]]))
+    assert (len(some.missing), len(some.unjudged)) == (0, 2)
+    some = replace(some, related=np.array([True, False]))
+    assert (len(some.missing), len(some.unjudged)) == (2, 0), "the other is about something else"
+
+
+def test_a_result_always_has_a_coverage():
+    found = (candidate("a", 0.6),)
+    for sides in ((), SIDES):
+        result = RetrievalResult("q", found, sides, None, Trace())
+        assert (result.coverage.judged, result.coverage.complete) == (False, False)
+        assert (result.coverage.covered, result.coverage.missing) == ((), ())
+        assert result.coverage.unjudged == sides
+        assert result.coverage.states == ("not judged",)
+        assert result.verdicts_on(found[0]) == {}
+        assert result.to_dict()["coverage"]["judged"] is False
+
+
+@given(st.floats(0, 1), st.floats(0.05, 0.5), st.floats(0.55, 0.95))
+def test_moved_support_gets_the_verdict_that_it_had(value, leaning, threshold):
+    own, other = ListingRule(0.8, 0.3), ListingRule(threshold, leaning)
+    moved = own.moved(np.array([[value]]), other)
+    for bound in (own.silent, own.leaning, own.threshold):
+        if abs(value - bound) < 1e-9:
+            return  # rounding decides
+    assert other.verdicts(moved).tolist() == own.verdicts(np.array([[value]])).tolist()

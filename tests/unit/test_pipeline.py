@@ -60,7 +60,7 @@ def ids(result):
 def test_plain_retrieval_is_one_sided_and_the_guarded_one_is_not():
     plain = pipeline(judge=None, expander=NoExpansion()).retrieve(QUESTION)
     assert set(ids(plain)) <= set("abcd")
-    assert plain.coverage is None
+    assert not plain.coverage.judged
     guarded = pipeline().retrieve(QUESTION)
     assert "e" in ids(guarded)
     assert len(guarded.candidates) == 3
@@ -76,9 +76,8 @@ def test_a_result_carries_how_the_question_was_read_and_what_is_about_it():
     assert result.related.all()
     assert not result.says_nothing
     nothing = by_text.retrieve(QUESTION, relevance_floor=1.0)
-    assert nothing.says_nothing
     document = nothing.to_dict()
-    assert (document["kind"], document["says_nothing"]) == ("sides", True)
+    assert (document["kind"], document["says_nothing"]) == ("sides", False), "they name the zoos"
     assert document["related"] == [False] * 3
     assert pipeline().retrieve(QUESTION, coverage="off").to_dict()["related"] is None
 
@@ -177,7 +176,7 @@ def test_a_question_without_perspectives_is_left_as_it_is():
     one = pipeline()
     result = one.retrieve("recipe butter flour")
     assert result.perspectives == ()
-    assert result.coverage is None
+    assert not result.coverage.judged
     assert one.judge.judged == []
     assert ids(result)[0] == "f"
 
@@ -406,7 +405,7 @@ def test_require_raises_and_carries_the_result():
 
 def test_off_neither_judges_nor_guards():
     one = pipeline(coverage="off")
-    assert one.retrieve(QUESTION).coverage is None
+    assert not one.retrieve(QUESTION).coverage.judged
     assert one.judge.judged == []
 
 
@@ -569,7 +568,7 @@ def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched
 
     judge = TableJudge({(p.id, "support"): 0.9 for p in pro} | {(p.id, "oppose"): 0.9 for p in con})
     sycophant = CallableStore(search)
-    options = {"judge": judge, "k": 4, "judge_k": 8, "fetch_k": 20}
+    options = {"judge": judge, "k": 4, "judge_k": 8, "fetch_k": 20, "fusion": "rrf"}
     blind = PerspectivePipeline(sycophant, guard_searches=0, **options)
     assert not blind.retrieve(QUESTION).coverage.complete
     asked.clear()
@@ -577,6 +576,30 @@ def test_what_was_found_for_a_missing_side_is_judged_before_anything_is_searched
     assert result.coverage.complete
     assert len(asked) == 3
     assert result.trace.counts["judged_pairs"] <= 2 * 16
+
+
+@pytest.mark.parametrize("words", ["Zoos should be closed", "Zoos should not be closed"])
+def test_a_store_that_agrees_with_whoever_asks_shows_both_sides(words):
+    """Ten passages agree with each wording, and the store finds those alone; the trace says which
+    query brought what was chosen.
+    """
+
+    def search(text, k):
+        side = "con" if " not " in text else "pro"
+        return [Passage(f"{side}{i}", f"{side}, zoos, reason number {i}") for i in range(10)][:k]
+
+    judge = TableJudge(
+        {(f"pro{i}", "p1"): 0.9 for i in range(10)} | {(f"con{i}", "p2"): 0.9 for i in range(10)}
+    )
+    sides = ["Zoos should be closed.", "Zoos should not be closed."]
+    asked = PerspectivePipeline(CallableStore(search), judge=judge, guard_searches=0)
+    result = asked.retrieve(words, perspectives=sides)
+    shown = [each.id[:3] for each in result.passages]
+    assert abs(shown.count("pro") - shown.count("con")) == 1
+    brought = [each.found_by[0] for each in result.candidates]
+    assert result.trace.counts["chosen_by_question"] == brought.count(words)
+    assert result.trace.counts["chosen_by_perspectives"] == 5 - brought.count(words) >= 2
+    assert result.trace.calls["search"] == 2  # the question is one of the sides
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
@@ -594,7 +617,7 @@ def test_a_question_to_be_skipped_is_searched_as_it_is(way, options):
     assert [query.text for query in skipped.trace.queries] == [asked]
     assert skipped.trace.calls["search"] == skipped.trace.calls["skip"] == 1
     assert skipped.perspectives == ()
-    assert skipped.coverage is None
+    assert not skipped.coverage.judged
     assert one.judge.judged == []
     assert skipped.trace.decisions == ({"stage": "skip", "query": asked},)
     assert skipped.trace.degradations == ()
@@ -655,3 +678,22 @@ def test_without_expansion_the_sides_are_searched_only_where_they_are_missing():
     blind = pipeline(store, expander=NoExpansion(), judge=TableJudge({}))
     assert blind.retrieve(QUESTION).trace.calls["search"] == 1 + 2
     assert blind.retrieve(QUESTION, max_queries=1).trace.calls["search"] == 1
+
+
+def test_a_misspelt_question_is_searched_and_measured_as_it_was_meant():
+    asked = "Shoud zooos be closed for the breeding?"
+    meant = "Should zoos be closed for the breeding?"
+    by_words = PerspectivePipeline(BM25Store(PASSAGES), embedder=HashEmbedder())
+    result, right = by_words.retrieve(asked), by_words.retrieve(meant)
+    assert [query.text for query in result.trace.queries[:2]] == [meant, asked]
+    assert {"stage": "extract", "query": asked, "mended": meant} in result.trace.decisions
+    assert result.question == asked
+    measured = [
+        {c.passage.id: c.scores["relevance"] for c in r.candidates} for r in (result, right)
+    ]
+    assert measured[0] == pytest.approx(measured[1])
+    assert not right.trace.decisions
+    named = pipeline().retrieve(asked, perspectives=["Zoos should go", "Zoos should stay"])
+    assert [query.text for query in named.trace.queries[:2]] == [meant, asked]
+    german = pipeline().retrieve("Solte man alle Zoos schliesen?", perspectives=["Ja", "Nein"])
+    assert german.trace.queries[0].text == "Solte man alle Zoos schliesen?"

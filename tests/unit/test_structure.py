@@ -54,17 +54,6 @@ def test_the_library_never_prints():
         assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"], path
 
 
-def test_modules_stay_small():
-    folders = [LIBRARY, ROOT / "integrations", ROOT / "benchmarks", ROOT / "examples"]
-    long = {
-        str(path.relative_to(ROOT)): count
-        for folder in folders
-        for path in folder.rglob("*.py")
-        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 320
-    }
-    assert not long
-
-
 INTEGRATIONS = ("langchain_perspective_rag", "llama_index", "langchain_core", "haystack")
 
 

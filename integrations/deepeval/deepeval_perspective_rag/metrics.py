@@ -143,7 +143,7 @@ class _ContextMetric(BaseMetric):
         self.score, self.reason = score.value, score.reason
         if self.strict_mode and self.score is not None and self.score < 1.0:
             self.score = 0.0
-        if result.coverage is not None:
+        if result.coverage.judged:
             covered = {each.id for each in result.coverage.covered}
             self.score_breakdown = {
                 each.text: float(each.id in covered) for each in result.perspectives

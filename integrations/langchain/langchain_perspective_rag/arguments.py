@@ -21,12 +21,14 @@ from perspective_rag import (
     CapabilityError,
     ConfigError,
     LLMExtractor,
+    LLMListJudge,
     PerspectivePipeline,
     PipelineOptions,
     RuleExtractor,
 )
 from perspective_rag.extend import (
     ALIASES,
+    LLM,
     OPTION_NAMES,
     Embedder,
     Extractor,
@@ -89,7 +91,7 @@ def check_parts(given: Mapping[str, Any]) -> None:
         check_component(name, value, framework=others)
     if given.get("judge") != "default":
         _check_own(given, "judge", '"default"')
-    for name in ("extractor", "expander", "limiter", "telemetry"):
+    for name in ("extractor", "expander", "selector", "limiter", "telemetry"):
         _check_own(given, name)
     as_perspectives(given.get("perspectives") or ())
 
@@ -118,8 +120,7 @@ def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor |
         return extractor
     if extractor is not None:
         raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
-    model = LangChainLLM(llm) if isinstance(llm, Runnable) else llm
-    return LLMExtractor(model, fallback=RuleExtractor())
+    return LLMExtractor(llm_of(llm), fallback=RuleExtractor())
 
 
 def store_of(
@@ -152,9 +153,18 @@ def store_of(
     raise ConfigError("pass either vectorstore= or retriever=")
 
 
-def judge_of(judge: AnyJudge | None) -> Judge | None:
-    """The given judge, or for "default" the one that comes with perspective_rag."""
-    return packaged_judge() if isinstance(judge, str) else judge
+def judge_of(judge: AnyJudge | None, llm: AnyLLM | None = None) -> Judge | None:
+    """The given judge; for "default" ``llm``, which reads all candidates in one call, with the
+    judge that comes with perspective_rag behind it, or that judge alone.
+    """
+    if not isinstance(judge, str):
+        return judge
+    return packaged_judge() if llm is None else LLMListJudge(llm_of(llm), fallback=packaged_judge())
+
+
+def llm_of(llm: AnyLLM) -> LLM:
+    """LangChain's model, or the library's, as an LLM."""
+    return LangChainLLM(llm) if isinstance(llm, Runnable) else llm
 
 
 def warn_caller(message: str) -> None:

@@ -39,7 +39,15 @@ from perspective_rag import (
     PipelineOptions,
     RetrievalResult,
 )
-from perspective_rag.extend import Extractor, ScoreKind, Telemetry, Vector, check_score_kind
+from perspective_rag.extend import (
+    Extractor,
+    ScoreKind,
+    Selector,
+    Telemetry,
+    Vector,
+    check_score_kind,
+    second_judge_of,
+)
 
 
 class PerspectiveCompressor(BaseDocumentCompressor):
@@ -60,8 +68,12 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     """Says which document supports which perspective; "default": the library's own, None: none."""
     extractor: Extractor | None = None
     """Finds the perspectives of a question; by default with ``llm`` where given, else by rules."""
+    selector: Selector | None = None
+    """Chooses the documents from the judged ones; default: the first, exchanged where that covers
+    more."""
     llm: AnyLLM | None = None
-    """A chat model or LLM that writes the perspectives; rules take over when it fails."""
+    """A chat model or LLM that writes the perspectives and, under the default judge, reads all
+    candidates in one more call; rules and the packaged judge take over when it fails."""
     perspectives: Sequence[Perspective | str] | None = None
     """The sides of every question, where they are known beforehand."""
     skip_if: Callable[[str], Any] | None = None
@@ -131,8 +143,10 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         return PerspectivePipeline(
             _Given(documents),
             embedder=embedder_of(self.embeddings),
-            judge=traced(judge_of(self.judge)),
+            judge=traced(judge_of(self.judge, self.llm)),
+            second_judge=second_judge_of(self.judge, self.llm),
             extractor=extractor_of(self.extractor, self.llm),
+            selector=self.selector,
             skip_if=self.skip_if,
             dedup_key=passage_dedup_key(self.dedup_key),
             limiter=self.limiter,

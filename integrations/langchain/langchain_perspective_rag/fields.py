@@ -33,6 +33,8 @@ class OptionFields(BaseRetriever):
     """Maximum number of searches for one question."""
     judge_k: int = _DEFAULT.judge_k
     """Maximum number of documents judged."""
+    reread_k: int = _DEFAULT.reread_k
+    """Maximum number of documents that the larger judge reads again."""
     coverage: CoveragePolicy = _DEFAULT.coverage
     """"annotate", "require" or "off"."""
     coverage_weight: float = _DEFAULT.coverage_weight

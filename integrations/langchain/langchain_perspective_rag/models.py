@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
@@ -59,33 +63,63 @@ class LangChainLLM:
 
     Temperature, seed and length are the model's own settings: providers do not agree on the names
     of call arguments, and some refuse them. For replies that repeat, set them on the model or bind
-    them (``model.bind(temperature=0)``).
+    them (``model.bind(temperature=0)``). A chat model is held to the schema of a prompt by its own
+    ``with_structured_output``; one that cannot, or that refuses, is asked for JSON in plain text.
     """
 
     def __init__(self, model: Runnable[Any, Any], *, name: str | None = None) -> None:
         self.model = model
         self.name = name or _name_of(model)
+        self._refuses_schemas = False
 
     def complete(self, prompt: Prompt) -> Completion:
         """The model's reply; raises LLMError for whatever the model raises.
 
         Neither holds a key of the model's, should its server repeat it.
         """
+        held, config = self._held_to(prompt), child_config(prompt.name)
         try:
-            reply = self.model.invoke(_messages(prompt), config=child_config(prompt.name))
+            if held is not None:
+                # It may refuse the schema alone: a failure of the plain request is the model's.
+                with suppress(Exception):
+                    return _completion(
+                        held.invoke(_messages(prompt), config=config), _secrets_of(self.model)
+                    )
+            reply = self.model.invoke(_messages(prompt), config=config)
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised, _secrets_of(self.model))
             raise failure from failure.__cause__
+        self._refuses_schemas |= held is not None
         return _completion(reply, _secrets_of(self.model))
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
+        held, config = self._held_to(prompt), child_config(prompt.name)
         try:
-            reply = await self.model.ainvoke(_messages(prompt), config=child_config(prompt.name))
+            if held is not None:
+                with suppress(Exception):
+                    return _completion(
+                        await held.ainvoke(_messages(prompt), config=config),
+                        _secrets_of(self.model),
+                    )
+            reply = await self.model.ainvoke(_messages(prompt), config=config)
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised, _secrets_of(self.model))
             raise failure from failure.__cause__
+        self._refuses_schemas |= held is not None
         return _completion(reply, _secrets_of(self.model))
+
+    def _held_to(self, prompt: Prompt) -> Runnable[Any, Any] | None:
+        """The model held to the prompt's schema; None where there is none, or the model cannot."""
+        if prompt.schema is None or self._refuses_schemas:
+            return None
+        if not isinstance(self.model, BaseChatModel):  # what is bound would be lost
+            return None
+        named = {"title": prompt.name, "description": "The reply.", **prompt.schema}
+        try:
+            return self.model.with_structured_output(named, include_raw=True)
+        except Exception:  # NotImplementedError, or whatever else a provider raises
+            return None
 
 
 def _name_of(model: Runnable[Any, Any]) -> str:
@@ -112,6 +146,12 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
 
 
 def _completion(reply: Any, secrets: Sequence[str]) -> Completion:
+    if isinstance(reply, Mapping):  # of ``with_structured_output``
+        told = _completion(reply["raw"], secrets)
+        parsed = reply.get("parsed")
+        if parsed is None:
+            return told
+        return replace(told, text=without_secrets(json.dumps(parsed, default=str), secrets))
     if not isinstance(reply, BaseMessage):
         return Completion(without_secrets(str(reply), secrets))
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None

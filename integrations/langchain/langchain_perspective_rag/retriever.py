@@ -60,8 +60,10 @@ from perspective_rag.extend import (
     Expander,
     Extractor,
     ScoreKind,
+    Selector,
     Telemetry,
     check_score_kind,
+    second_judge_of,
 )
 
 _LOGGER = logging.getLogger("perspective_rag")
@@ -101,8 +103,12 @@ class PerspectiveRetriever(RetrieverWithOptions):
     """Finds the perspectives of a question; by default with ``llm`` where given, else by rules."""
     expander: Expander | None = None
     """Writes the queries for the perspectives; by default the perspectives' own statements."""
+    selector: Selector | None = None
+    """Chooses the documents from the judged ones, ``MMR()`` for example; default: plain search's
+    own, exchanged where that covers more."""
     llm: AnyLLM | None = None
-    """A chat model or LLM that writes the perspectives; rules take over when it fails."""
+    """A chat model or LLM that writes the perspectives and, under the default judge, reads all
+    candidates in one more call; rules and the packaged judge take over when it fails."""
     perspectives: Sequence[Perspective | str] | None = None
     """The sides of every question, where they are known beforehand."""
     skip_if: Callable[[str], Any] | None = None
@@ -167,9 +173,11 @@ class PerspectiveRetriever(RetrieverWithOptions):
         return PerspectivePipeline(
             self._store(),
             embedder=embedder_of(self._embeddings()),
-            judge=traced(judge_of(self.judge)),
+            judge=traced(judge_of(self.judge, self.llm)),
+            second_judge=second_judge_of(self.judge, self.llm),
             extractor=extractor_of(self.extractor, self.llm),
             expander=self.expander,
+            selector=self.selector,
             skip_if=self.skip_if,
             dedup_key=passage_dedup_key(self.dedup_key),
             limiter=self.limiter,

@@ -23,6 +23,7 @@ from perspective_rag.extend import (
     Judge,
     Options,
     ScoreKind,
+    Selector,
     Telemetry,
 )
 
@@ -37,6 +38,7 @@ class CommonArguments(Options, total=False):
     embeddings: AnyEmbeddings | None
     judge: AnyJudge | None
     extractor: Extractor | None
+    selector: Selector | None
     llm: AnyLLM | None
     perspectives: Sequence[Perspective | str] | None
     skip_if: Callable[[str], Any] | None

@@ -19,6 +19,7 @@ from perspective_rag.extend import (
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
     report_in,
+    tool_text,
 )
 
 CONFIGURABLE = "perspective_rag"
@@ -110,10 +111,10 @@ def _named(perspectives: list[str] | None) -> list[str] | None:
 
 
 def as_text(documents: list[Document]) -> str:
-    """The numbered documents, each with the perspectives it supports."""
-    return "\n\n".join(map(_line, range(1, len(documents) + 1), documents)) or "Nothing was found."
-
-
-def _line(number: int, document: Document) -> str:
-    sides = "; ".join(report_in(document.metadata)["perspectives"])
-    return f"[{number}] {document.page_content}" + (f"\n    supports: {sides}" if sides else "")
+    """The numbered documents, each with how it stands to the sides, and the sides without one."""
+    return tool_text(
+        [
+            (str(each.metadata.get("title") or ""), each.page_content, report_in(each.metadata))
+            for each in documents
+        ]
+    )

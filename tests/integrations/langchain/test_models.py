@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 
 from langchain_perspective_rag import LangChainLLM, PerspectiveRetriever
-from perspective_rag import LLMError, Prompt
+from perspective_rag import LLMError, LLMListJudge, Prompt
 from perspective_rag.protocols import LLM, Embedder
 from perspective_rag.testing import ScriptedLLM
 
@@ -94,3 +98,84 @@ def test_an_embedder_of_langchain_fits_the_protocol(embeddings):
     assert embedder.embed_passages(["a b", "c"]).shape == (2, 64)
     assert embedder.embed_queries(["a", "b", "c"]).shape == (3, 64)
     assert embedder.embed_queries(["b"])[0].tolist() == embeddings.embed_query("b")
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string"}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+HELD = replace(PROMPT, schema=SCHEMA)
+
+
+class ToolModel(FakeListChatModel):
+    """A chat model of LangChain's own that calls the tool it is bound to, or refuses to."""
+
+    refuses: bool = False
+    tools: list = []
+    plain: int = 0
+
+    def bind_tools(self, tools, **kwargs):
+        self.tools.append((tools, kwargs["tool_choice"]))
+        return self.bind(tool="judge")
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        if "tool" not in kwargs:
+            self.plain += 1
+            return super()._generate(messages, stop, run_manager)
+        if self.refuses:
+            raise ValueError("tools are not supported")
+        arguments = {"name": PROMPT.name, "args": {"verdict": "A"}, "id": "1"}
+        usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+        said = AIMessage("", tool_calls=[arguments], usage_metadata=usage)
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+async def test_a_chat_model_is_held_to_the_schema():
+    model = ToolModel(responses=["plain"])
+    llm = LangChainLLM(model)
+    for reply in (llm.complete(HELD), await llm.acomplete(HELD)):
+        assert json.loads(reply.text) == {"verdict": "A"}
+        assert (reply.prompt_tokens, reply.completion_tokens) == (7, 3)
+    ((given,), choice) = model.tools[0]
+    assert given["properties"] == SCHEMA["properties"]
+    assert (given["title"], choice) == (PROMPT.name, "any")
+    assert llm.complete(PROMPT).text == "plain"  # without a schema nothing is bound
+
+
+async def test_a_model_that_refuses_the_schema_is_asked_plainly_from_then_on():
+    for call in ("complete", "acomplete"):
+        model = ToolModel(responses=["plain"], refuses=True, tools=[])
+        llm = LangChainLLM(model)
+        for _ in range(2):
+            reply = getattr(llm, call)(HELD)
+            assert (await reply if call == "acomplete" else reply).text == "plain"
+        assert (len(model.tools), model.plain) == (1, 2)
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: m.bind(stop=["x"]), RunnableLambda])
+def test_a_model_without_schemas_and_what_is_bound_are_asked_plainly(wrap):
+    model = FakeListChatModel(responses=["plain"])
+    assert (
+        LangChainLLM(wrap(model if wrap is not RunnableLambda else model.invoke))
+        .complete(HELD)
+        .text
+        == "plain"
+    )
+
+
+def test_llm_names_the_sides_and_judges_all_in_two_calls(store, debate):
+    """Without a judge of one's own; LangChain's own fake model says both."""
+    verdicts = {
+        "verdicts": [{"passage": 1, "side": "B", "grade": "clear", "quote": "no such words"}]
+    }
+    model = FakeListChatModel(responses=[REPLY, json.dumps(verdicts), json.dumps(verdicts)])
+    retriever = PerspectiveRetriever.wrap(store, llm=model)
+    result = retriever.retrieve(debate.question)
+    assert result.trace.calls["extract"] == 1
+    assert result.trace.calls["judge"] <= 2  # what the first reply leaves out is asked once more
+    assert result.trace.counts["unproven"] >= 1
+    assert result.coverage.rule == LLMListJudge(ScriptedLLM([])).listing
+    own = PerspectiveRetriever.wrap(store, llm=model, judge=None)
+    assert own.pipeline.judge is None

@@ -174,7 +174,7 @@ def test_r10_a_store_without_embeddings_says_what_to_pass(documents, embeddings,
 
 def test_r15_the_report_needs_no_state(store, judge, debate):
     result = PerspectiveRetriever.wrap(store, judge=judge, k=3).retrieve(debate.question)
-    assert result.coverage is not None
+    assert result.coverage.judged
     assert result.coverage.complete
     assert result.trace.queries[0].text == debate.question
     assert result.trace.calls["search"] >= 3

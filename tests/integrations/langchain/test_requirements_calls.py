@@ -234,7 +234,7 @@ def test_r22_ranks_count_from_one_and_absence_earns_nothing(debate):
     made = RunnableLambda(
         lambda text: [Document(id=name, page_content=name) for name in rankings[text]]
     )
-    retriever = PerspectiveRetriever.wrap(made, judge=None, max_queries=2)
+    retriever = PerspectiveRetriever.wrap(made, judge=None, max_queries=2, fusion="rrf")
     found = retriever.invoke("q", perspectives=["one"])
     fused = {d.id: report_in(d.metadata)["scores"]["fused"] for d in found}
     # The question's own ranking counts twice.

@@ -154,7 +154,7 @@ def brute_force_pap(question, texts, k):
 
 async def test_pap_ranks_as_brute_force(filled, debate):
     retriever = PerspectiveRetriever.wrap(
-        filled, judge=None, k=6, fetch_k=6, expander=Expand(), projection="pap"
+        filled, judge=None, k=6, fetch_k=6, expander=Expand(), projection="pap", fusion="rrf"
     )
     asked = {"perspectives": [PERSPECTIVE]}
     expected = brute_force_pap(debate.question, debate.texts, 6)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    LLMMetadata,
+    TextBlock,
+    ToolCallBlock,
+)
 from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.schema import QueryBundle
 from pydantic import PrivateAttr
 
@@ -15,6 +24,7 @@ from llama_index.retrievers.perspective_rag import (
     LlamaIndexStore,
     PerspectiveRetriever,
 )
+from perspective_rag import LLMListJudge
 from perspective_rag.errors import ConfigError
 from perspective_rag.protocols import LLM, Embedder, KeepsEmbeddings, Store
 from perspective_rag.testing import ScriptedLLM
@@ -131,3 +141,82 @@ def test_a_model_and_an_extractor_together_are_refused(zoo):
 
     with pytest.raises(ConfigError, match="pass one"):
         PerspectiveRetriever(zoo.index(), judge=None, llm=ChatModel(), extractor=RuleExtractor())
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string"}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+HELD = Prompt("judge_list", "the passages", "the task", schema=SCHEMA)
+
+
+class Calling(MockFunctionCallingLLM):
+    """LlamaIndex's own mock that calls functions, with replies and counts of its own."""
+
+    _seen: list = PrivateAttr(default_factory=list)
+    _refuses: bool = PrivateAttr(default=False)
+    _calls: bool = PrivateAttr(default=True)
+
+    def chat(self, messages, **kwargs):
+        self._seen.append(([(m.role.value, m.content) for m in messages], kwargs))
+        tools = kwargs.get("tools")
+        if tools and self._refuses:
+            raise ValueError("tools are not supported")
+        raw = {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+        blocks = [TextBlock(text='{"verdict": "plain"}')]
+        if tools and self._calls:
+            call = ToolCallBlock(tool_name=tools[0].metadata.name, tool_kwargs={"verdict": "A"})
+            blocks = [call]
+        return ChatResponse(message=ChatMessage(role="assistant", blocks=blocks), raw=raw)
+
+    async def achat(self, messages, **kwargs):
+        return self.chat(messages, **kwargs)
+
+
+async def test_a_model_that_calls_functions_is_held_to_the_schema():
+    model = Calling()
+    llm = LlamaIndexLLM(model)
+    for reply in (llm.complete(HELD), await llm.acomplete(HELD)):
+        assert json.loads(reply.text) == {"verdict": "A"}
+        assert (reply.prompt_tokens, reply.completion_tokens) == (7, 3)
+    messages, arguments = model._seen[0]
+    assert messages == [("system", "the task"), ("user", "the passages")]
+    (tool,) = arguments["tools"]
+    assert tool.metadata.get_parameters_dict() == SCHEMA
+    assert tool.metadata.to_openai_tool()["function"]["name"] == "judge_list"
+    llm.complete(Prompt("p", "no schema"))
+    assert "tools" not in model._seen[-1][1]
+
+
+async def test_a_model_that_refuses_or_calls_nothing_is_read_plainly():
+    for call in ("complete", "acomplete"):
+        model = Calling()
+        model._refuses = True
+        llm = LlamaIndexLLM(model)
+        for _ in range(2):
+            reply = getattr(llm, call)(HELD)
+            assert (await reply if call == "acomplete" else reply).text == '{"verdict": "plain"}'
+        assert ["tools" in arguments for _, arguments in model._seen] == [True, False, False]
+    model = Calling()
+    model._calls = False
+    assert LlamaIndexLLM(model).complete(HELD).text == '{"verdict": "plain"}'
+
+
+def test_llm_names_the_sides_and_judges_all_in_two_calls(zoo):
+    verdict = {"passage": 1, "side": "A", "grade": "clear", "quote": "no such words"}
+    replies = iter([REPLY])
+
+    class TwoReplies(ChatModel):
+        def chat(self, messages, **kwargs):
+            self._reply = next(replies, json.dumps([verdict]))
+            return super().chat(messages, **kwargs)
+
+    model = TwoReplies()
+    retriever = PerspectiveRetriever(zoo.index(), llm=model)
+    result = retriever.report("Should zoos stay?")
+    assert result.trace.calls["extract"] == 1
+    assert result.trace.calls["judge"] <= 2
+    assert result.trace.counts["unproven"] >= 1
+    assert result.coverage.rule == LLMListJudge(ScriptedLLM([])).listing

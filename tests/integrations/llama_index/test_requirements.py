@@ -663,7 +663,7 @@ def test_r22_a_node_that_a_search_did_not_find_earns_nothing_there(zoo):
         def _retrieve(self, query_bundle):
             return super()._retrieve(query_bundle)[:1]
 
-    report = PerspectiveRetriever(One(zoo.nodes()), judge=None).report(zoo.question)
+    report = PerspectiveRetriever(One(zoo.nodes()), judge=None, fusion="rrf").report(zoo.question)
     weights = {query.text: 1.0 if query.perspective else 2.0 for query in report.trace.queries}
     for candidate in report.candidates:
         assert candidate.scores["fused"] == pytest.approx(

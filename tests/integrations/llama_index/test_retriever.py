@@ -135,7 +135,8 @@ def test_metadata_says_how_a_node_was_found_and_models_are_not_shown_it(zoo):
     before = {node.node_id: node for node in index.docstore.docs.values()}
     for item in PerspectiveRetriever(index, judge=zoo.judge(), k=3).retrieve(zoo.question):
         report = report_in(item.node.metadata)
-        known = "scores support supports perspectives verdicts contradicts found_by reported"
+        known = "state sides scores support supports perspectives verdicts contradicts found_by "
+        known += "reported proofs"
         assert set(report) == set(known.split())
         assert all(isinstance(value, float) for value in report["scores"].values())
         original = before[item.node.node_id]
@@ -191,7 +192,7 @@ def test_a_judge_that_is_none_is_refused(zoo):
 
 def test_no_judge_judges_nothing(zoo):
     retriever = PerspectiveRetriever(zoo.index(), judge=None, k=3)
-    assert retriever.report(zoo.question).coverage is None
+    assert not retriever.report(zoo.question).coverage.judged
     assert all(
         report_in(item.node.metadata)["supports"] == [] for item in retriever.retrieve(zoo.question)
     )

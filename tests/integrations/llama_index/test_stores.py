@@ -128,9 +128,8 @@ def test_which_stores_compute_in_python(index, vector_store):
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 def test_pap_ranks_as_brute_force_does(zoo, index, texts, way):
-    retriever = PerspectiveRetriever(
-        index, judge=None, projection="pap", perspectives=PERSPECTIVES, fetch_k=40, k=10
-    )
+    options = {"judge": None, "perspectives": PERSPECTIVES, "fetch_k": 40, "k": 10}
+    retriever = PerspectiveRetriever(index, projection="pap", fusion="rrf", **options)
     ask = retriever.report if way == "sync" else lambda q: asyncio.run(retriever.areport(q))
     found = ask(QUESTION)
     assert found.trace.degradations == ()
@@ -148,7 +147,7 @@ def test_pap_ranks_as_brute_force_does(zoo, index, texts, way):
     assert len(rankings) == 3
     fused = reciprocal_rank_fusion(rankings, weights=[2.0, 1.0, 1.0])
     assert [p.id for p in found.passages] == sorted(fused, key=lambda name: -fused[name])[:10]
-    plain = PerspectiveRetriever(index, judge=None, perspectives=PERSPECTIVES, fetch_k=40, k=10)
+    plain = PerspectiveRetriever(index, fusion="rrf", **options)
     assert [p.id for p in plain.report(QUESTION).passages] != [p.id for p in found.passages]
 
 

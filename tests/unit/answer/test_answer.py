@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
+from perspective_rag.answer.checking import misquoted
 from perspective_rag.answer.extractive import MOST_JUDGED
 from perspective_rag.answer.reported import is_reported
-from perspective_rag.answer.standing import standing
+from perspective_rag.answer.sentences import restates
+from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow.drivers import arun, run
 from perspective_rag.flow.recorder import Recorder
@@ -53,7 +55,7 @@ RESULT = result_of([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.1, 0.1, 0.1]])
 
 def quoted(*args, **kwargs):
     """A claim in the words of its passage, which needs no further check."""
-    return Claim(*args, **kwargs, verified=True)
+    return Claim(*args, **kwargs, checked="quoted")
 
 
 def drive(make_flow):
@@ -105,12 +107,16 @@ def test_a_judge_has_the_say_over_shared_words_in_one_call():
     assert book.counts == {"judged_pairs": 12}
 
 
-def test_every_sentence_must_be_listed_by_itself_and_a_side_without_one_is_noted():
+def test_a_sentence_that_is_not_listed_by_itself_is_quoted_only_where_its_side_would_be_blank():
     judge = TableJudge({("a#0", "stay"): 0.7, ("a#1", "stay"): 0.6}, default=0.1)
     answer, book = drive(lambda: ExtractiveAnswerer(judge, sentences=2).answer(RESULT))
-    assert [claim.perspective for claim in answer.claims] == ["stay", "stay"]
+    said = [(claim.perspective, claim.verified, claim.checked) for claim in answer.claims]
+    assert said == [
+        ("stay", True, "side"),
+        ("stay", True, "side"),
+        ("close", None, "quoted"),
+    ]
     assert answer.unsupported == (MOVE,)
-    assert [each["perspective"] for each in book.decisions] == ["close"]
     assert not book.degradations
 
 
@@ -167,16 +173,79 @@ def test_a_sentence_in_nearly_the_same_words_is_quoted_once():
     assert claim == quoted(two.text, ("two",), "stay")  # as the cited passage has it
 
 
-def test_a_reported_position_is_said_to_be_one_and_stands_last():
-    passage = Passage(
-        "p", "Critics say zoos protect endangered animals badly. Zoos protect many animals."
-    )
+def told(text, statement="Zoos protect endangered animals.", judge=None):
+    """What the answer quotes of a passage for its side."""
+    result = result_of([[0.9]], (Passage("p", text),), (Perspective("stay", statement),))
+    return run(ExtractiveAnswerer(judge).answer(result)).claims
+
+
+def test_a_reported_position_is_no_point_where_there_is_another():
+    critics = "Critics say zoos protect endangered animals badly."
     judge = TableJudge({("p#0", "stay"): 0.9, ("p#1", "stay"): 0.6})
-    answer = run(ExtractiveAnswerer(judge).answer(result_of([[0.9]], (passage,), (STAY,))))
-    assert [(c.text.split()[0], c.reported) for c in answer.claims] == [
-        ("Zoos", False),
-        ("Critics", True),
-    ]
+    claims = told(f"{critics} Zoos breed many frogs.", judge=judge)
+    assert [(claim.text, claim.reported) for claim in claims] == [("Zoos breed many frogs.", False)]
+    (alone,) = told(critics, judge=judge)
+    assert alone.reported
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "Cages are small. Therefore elephants go mad in them.",
+            {"Cages are small.", "Cages are small. Therefore elephants go mad in them."},
+        ),
+        (
+            "Keepers breed frogs. They free them. This works in Spain.",
+            {
+                "Keepers breed frogs.",
+                "Keepers breed frogs. They free them.",
+                "Keepers breed frogs. They free them. This works in Spain.",
+            },
+        ),
+        ("Moreover, keepers breed rare frogs.", {"Keepers breed rare frogs."}),
+        ("Who would close a zoo? Keepers breed rare frogs.", {"Keepers breed rare frogs."}),
+        (
+            "It is cruel to keep an elephant in a yard.",
+            {"It is cruel to keep an elephant in a yard."},
+        ),
+        ("they are there and nothing else", {"They are there and nothing else."}),
+        ("However, what now?", {"However, what now?"}),
+        ("keepers breed rare frogs for rivers,", {"Keepers breed rare frogs for rivers."}),
+    ],
+)
+def test_what_is_quoted_can_stand_alone(text, says):
+    assert {claim.text for claim in told(text)} <= says
+    assert told(text), "a listed side is never blank"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "restated"),
+    [
+        ("Zoos should be closed.", True),
+        ("Zoos must be closed now!", True),
+        ("We should ban zoos.", True),
+        ("I agree that zoos should close.", True),
+        ("Zoos should be closed because elephants go mad.", False),
+        ("Elephants go mad in small cages.", False),
+        ("Zoos should teach children about rivers, frogs and bears.", False),
+    ],
+)
+def test_the_statement_over_again_is_no_argument_for_it(sentence, restated):
+    statement = "Zoos should be closed"
+    assert restates(statement, sentence) is restated
+    claims = [claim.text for claim in told(f"{sentence} Cages make bears pace.", statement)]
+    assert "Cages make bears pace." in claims
+    assert (sentence in claims) is not restated
+    assert told(sentence, statement)[0].text == sentence
+
+
+def test_a_short_reason_leads_its_side():
+    reason, demand = "Cages make elephants ill.", "The council must free all its elephants."
+    long = f"Elephants {'that were caught in the wild when they were young ' * 4}suffer."
+    judge = TableJudge(default=0.9)
+    claims = told(f"{demand} {long} {reason}", judge=judge)
+    assert [claim.text for claim in claims] == [reason, long]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +298,7 @@ def stands(support, sources=None, **more):
         Perspective("oppose", "Zoos are bad", "oppose", claim),
     )
     found = tuple(
-        Passage(f"p{i}", f"Passage number {i} of the zoo", {"source": s} if s else {})
+        Passage(f"p{i}", f"Passage number {i} of the zoo", {"author": s} if s else {})
         for i, s in enumerate(sources or [None] * len(support))
     )
     result = sided(support, found, sides, **more)
@@ -237,7 +306,8 @@ def stands(support, sources=None, **more):
     return standing(replace(result, coverage=replace(result.coverage, rule=rule)))
 
 
-PRO, CON, MIXED, LEANS, SILENT = [0.9, 0], [0, 0.9], [0.8, 0.8], [0.5, 0], [0.1, 0.1]
+PRO, CON, MIXED, LEANS, SILENT = [0.9, 0], [0, 0.9], [0.8, 0.8], [0.5, 0], [0.01, 0.02]
+OPEN = [0.1, 0.1]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +316,7 @@ PRO, CON, MIXED, LEANS, SILENT = [0.9, 0], [0, 0.9], [0.8, 0.8], [0.5, 0], [0.1,
         (
             [PRO, PRO, PRO, CON, CON, MIXED],
             "abaabc",
-            "3 for, 2 against, 1 mixed; all from two sources.",
+            "3 for, 2 against, 1 arguing both ways; all from two sources.",
         ),
         (
             [PRO, PRO, CON, CON],
@@ -254,13 +324,19 @@ PRO, CON, MIXED, LEANS, SILENT = [0.9, 0], [0, 0.9], [0.8, 0.8], [0.5, 0], [0.1,
             "2 for, 2 against; all from three sources; what is for rests on one source.",
         ),
         (
-            [PRO, PRO, SILENT, LEANS],
-            "aabc",
-            "2 for, nothing clear enough against, 1 that may bear on this; all from one source.",
+            [PRO, PRO, SILENT, LEANS, OPEN],
+            "aabcd",
+            "2 for, none sorted against, 1 taking no side, 2 not sorted; all from one source.",
         ),
-        ([SILENT, LEANS], "ab", "Nothing clear enough was found: 1 that may bear on this."),
-        ([SILENT], "a", "No passage found clearly takes a side."),
-        ([PRO, CON], None, "1 for, 1 against; from two sources."),
+        (
+            [SILENT, LEANS],
+            "ab",
+            "No passage is sorted under a side; 1 taking no side, 1 not sorted.",
+        ),
+        ([OPEN], "a", "No passage is sorted under a side; 1 not sorted."),
+        ([SILENT], "a", "No passage is sorted under a side; 1 taking no side."),
+        ([PRO, CON], None, "1 for, 1 against."),
+        ([PRO, CON], ["a", None], "1 for, 1 against."),
     ],
 )
 def test_a_sentence_says_how_the_corpus_stands(support, sources, says):
@@ -269,7 +345,7 @@ def test_a_sentence_says_how_the_corpus_stands(support, sources, says):
 
 def test_a_corpus_that_says_nothing_gets_no_claims():
     llm = ScriptedLLM([])
-    silent = replace(RESULT, related=np.zeros(3, dtype=bool))
+    silent = replace(RESULT, related=np.zeros(3, dtype=bool), says_nothing=True)
     for answerer in (ExtractiveAnswerer(), GroundedAnswerer(llm)):
         answer = run(answerer.answer(silent))
         assert answer.claims == ()
@@ -277,6 +353,19 @@ def test_a_corpus_that_says_nothing_gets_no_claims():
     plain = result_of([[], [], []], perspectives=())
     plain = replace(plain, related=np.zeros(3, dtype=bool))
     assert run(ExtractiveAnswerer().answer(plain)).claims == ()
+
+
+def test_what_one_witness_calls_far_was_not_judged_and_is_not_called_silent():
+    unread = result_of([[np.nan] * 3] * 3)
+    unread = replace(unread, related=np.zeros(3, dtype=bool))
+    answer = run(ExtractiveAnswerer().answer(unread))
+    assert (answer.claims, answer.summary) == ((), NOT_JUDGED)
+    assert nothing_for(unread) == "Whether a passage supports this was not judged."
+    assert set(unread.coverage.states) == {"not sorted"}
+    reply = '{"claims": [{"text": "Zoos breed frogs.", "citations": [1], "perspective": "stay"}]}'
+    llm = ScriptedLLM([reply])
+    assert run(GroundedAnswerer(llm).answer(unread)).claims
+    assert "supported by no passage" not in str(llm.prompts[0])
 
 
 def test_without_sides_a_sentence_about_something_else_is_no_answer():
@@ -373,9 +462,9 @@ def test_a_perspective_left_without_a_sentence_is_recorded():
     answer, book = drive(
         lambda: ExtractiveAnswerer().answer(result_of([[0.9, 0.9]], (one,), (STAY, CLOSE)))
     )
-    assert len(answer.claims) == 1
+    assert [claim.perspective for claim in answer.claims] == ["close"], "it fits it better"
     assert answer.unsupported == ()
-    assert "close" in book.degradations[0].message
+    assert "stay" in book.degradations[0].message
 
 
 def test_a_sentence_found_in_two_passages_is_cited_where_it_supports():
@@ -397,7 +486,7 @@ def test_fragments_are_left_out_where_there_are_whole_sentences():
     assert [claim.text for claim in answer.claims] == ["Zoos keep them alive."]
     only = Passage("only", "animals that zoos protect")
     answer = run(ExtractiveAnswerer().answer(result_of([[0.9]], (only,), (STAY,))))
-    assert [claim.text for claim in answer.claims] == ["animals that zoos protect"]
+    assert [claim.text for claim in answer.claims] == ["Animals that zoos protect."]
 
 
 @pytest.mark.parametrize(
@@ -433,6 +522,26 @@ def test_passages_without_words():
 
 
 # grounded
+
+
+def test_a_model_quotes_what_proves_each_claim_and_says_what_is_missing():
+    said = {"text": "Zoos breed frogs.", "citations": [1], "perspective": "stay"}
+    right, wrong = ({**said, "quote": q} for q in ("zoos breed rare frogs [1]", "zoos are cheap"))
+    lines = ["What it costs.", " ", 7, "x" * 400, "Who pays.", "When.", "Where."]
+
+    def answered(claim):
+        llm = ScriptedLLM(lambda prompt: json.dumps({"claims": [claim], "missing": lines}))
+        return run(GroundedAnswerer(llm).answer(RESULT))
+
+    found = answered(right)
+    assert found.claims[0].quote == "zoos breed rare frogs"
+    assert found.missing == ("What it costs.", "Who pays.")
+    assert found.to_dict()["missing"] == ["What it costs.", "Who pays."]
+    texts = [A.text]
+    assert not misquoted(found.claims[0], texts)
+    assert misquoted(answered(wrong).claims[0], texts)
+    plain = ScriptedLLM(lambda prompt: reply(("Zoos exist.", [1], "stay")))
+    assert run(GroundedAnswerer(plain).answer(RESULT)).missing == ()
 
 
 def test_claims_cite_passage_ids_and_say_what_is_unsupported():

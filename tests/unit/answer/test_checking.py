@@ -73,7 +73,7 @@ INVENTED = Claim("Zoos earn money.", ("a",), "support")
 
 def test_words_of_the_passage_need_no_judge_and_other_words_are_judged():
     found, recorder = asked(QUOTED, SUPPORTED)
-    assert [claim.verified for claim in found.claims] == [True, True]
+    assert [claim.checked for claim in found.claims] == ["quoted", "supported"]
     assert not recorder.degradations
 
 
@@ -92,7 +92,7 @@ def test_a_sentence_that_its_citation_does_not_support_is_dropped_and_recorded()
 
 def test_marked_it_is_kept_and_unchecked_all_stay_as_they_are():
     found, recorder = asked(QUOTED, INVENTED, SUPPORTED, check="mark")
-    assert [claim.verified for claim in found.claims] == [True, False, True]
+    assert [claim.verified for claim in found.claims] == [None, False, True]
     assert "is marked" in recorder.degradations[0].message
     found, recorder = asked(QUOTED, INVENTED, check="off")
     assert found.claims == (QUOTED, INVENTED)
@@ -163,7 +163,7 @@ def test_an_answer_whose_every_sentence_falls_is_made_of_quotes():
         ),
     )
     assert {claim.perspective for claim in found.claims} == {"support", "oppose"}
-    assert all(claim.verified for claim in found.claims)
+    assert all(claim.checked for claim in found.claims)
 
 
 def test_an_answer_without_sentences_stays_without():
@@ -174,7 +174,7 @@ def test_an_answer_without_sentences_stays_without():
 
 def test_without_a_judge_other_words_stay_unchecked():
     found, recorder = asked(QUOTED, SUPPORTED, judge=None)
-    assert [claim.verified for claim in found.claims] == [True, None]
+    assert [claim.checked for claim in found.claims] == ["quoted", ""]
     assert not recorder.degradations
 
 
@@ -185,7 +185,7 @@ def test_a_judge_that_fails_is_recorded_once_and_leaves_claims_unchecked():
         return 0.9
 
     found, recorder = asked(QUOTED, SUPPORTED, INVENTED, judge=RuleJudge(broken))
-    assert [claim.verified for claim in found.claims] == [True, None, None]
+    assert [claim.checked for claim in found.claims] == ["quoted", "", ""]
     assert recorder.degradations
 
 
@@ -213,19 +213,26 @@ def test_each_claim_is_told_once_and_only_what_stands():
 def test_how_strongly_a_side_is_supported():
     result = result_of([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], [A, B, C])
     assert strengths(result) == {
+        "support": "1 passage",
+        "oppose": "2 passages; 1 of them only reports what others say",
+    }
+    known = [replace(each, metadata={"author": "Ann"}) for each in (A, B, C)]
+    assert strengths(result_of([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], known)) == {
         "support": "1 passage from one source",
         "oppose": "2 passages, all from one source; 1 of them only reports what others say",
     }
     found, _ = asked(QUOTED, result=result)
     assert found.strength == strengths(result)
-    assert found.to_dict()["strength"]["support"] == "1 passage from one source"
+    assert found.to_dict()["strength"]["support"] == "1 passage"
     assert strengths(replace(RESULT, coverage=None)) == {}
 
 
-def test_quotes_of_the_extractive_answerer_are_verified():
+def test_a_quote_is_verified_only_where_the_judge_read_its_words_alone():
     claims = run(ExtractiveAnswerer().answer(RESULT)).claims
-    assert claims
-    assert all(claim.verified for claim in claims)
+    assert {(claim.verified, claim.checked) for claim in claims} == {(None, "quoted")}
+    judge = RuleJudge(lambda p, s: 0.9 if (s.id == "oppose") == ("uffer" in p.text) else 0.05)
+    claims = run(ExtractiveAnswerer(judge).answer(RESULT)).claims
+    assert {(claim.verified, claim.checked) for claim in claims} == {(True, "side")}
 
 
 class Streaming(ScriptedLLM):
@@ -306,7 +313,7 @@ async def test_the_pipeline_checks_by_its_own_judge_in_both_drivers():
         assert found.trace.degradations
     told = []
     found = pipeline.answer(RESULT, check_claims="mark", on_claim=told.append)
-    assert [claim.verified for claim in told][:2] == [False, True]
+    assert [claim.verified for claim in told][:2] == [False, None]
     assert len(told) == len(found.claims)
     with pytest.raises(ConfigError, match="check_claims"):
         pipeline.answer(RESULT, check_claims="maybe")

@@ -12,8 +12,8 @@ from perspective_rag.flow.drivers import run
 from perspective_rag.flow.recorder import Recorder
 from perspective_rag.listing import PACKAGED, ListingRule
 from perspective_rag.results import Coverage
-from perspective_rag.serve.view import view_of
 from perspective_rag.types import Candidate, Passage, Trace
+from perspective_rag_serve.view import view_of
 
 CLOSE = Perspective("close", "Zoos should be closed")
 # Directions a few degrees apart stand for one argument, a right angle apart for two.

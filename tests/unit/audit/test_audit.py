@@ -17,6 +17,8 @@ from perspective_rag import CallableStore, ConfigError, CorpusError, Passage, Ru
 from perspective_rag.audit import (
     AuditLimits,
     AuditQuestion,
+    AuditVerdict,
+    ListingError,
     audit_figures,
     audit_page,
     measure,
@@ -35,7 +37,7 @@ from perspective_rag.errors import (
 )
 from perspective_rag.flow.drivers import run
 from perspective_rag.flow.steps import call
-from perspective_rag.listing import PACKAGED, ListingRule
+from perspective_rag.listing import PACKAGED, SILENT, ListingRule
 from perspective_rag.reporting import charts, html
 from perspective_rag.testing import HashEmbedder, MemoryStore
 from perspective_rag.types import Perspective
@@ -189,7 +191,7 @@ class Certain(MarkJudge):
 
 def test_where_every_passage_is_pro_no_audit_reports_both_sides():
     figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, judge=Certain())
-    assert figures["rule"] == {"threshold": 0.6, "leaning": 0.4, "lead": 0.1}
+    assert figures["rule"] == {"threshold": 0.6, "leaning": 0.4, "lead": 0.1, "silent": SILENT}
     assert figures["total"]["outcomes"]["support"] == 3
     assert figures["total"]["coverage"]["mean"] == 0.0
     assert figures["total"]["passages"]["oppose"] == 0
@@ -584,6 +586,53 @@ def test_limits_name_what_they_miss():
     assert "no question to measure it on" in AuditLimits(max_lean=0.9).missed(nothing)[0]
 
 
+def silent_but(told, *sides):
+    """A retriever whose passages the judge can read for the first ``told`` questions alone."""
+    known = [text.split()[1] for text in (*ASKED, *MORE)[:told]]
+    marks = sides or ("pro", "con")
+    return lambda text, k: passages(*(marks if any(n in text for n in known) else "-") * k)[:k]
+
+
+def test_where_the_judge_finds_no_side_in_most_questions_the_limits_do_not_pass():
+    limits = AuditLimits(max_one_sided=0.3, max_lean=0.3, max_follows=0.2)
+    blind = limits.verdict(audited(silent_but(1), *ASKED, *MORE))
+    assert blind.outcome == "cannot tell"
+    assert "in 5 of 6 questions the judge finds no side" in blind.sentence
+    assert AuditLimits().verdict(audited(silent_but(1), *ASKED)).outcome == "measured"
+    seen = limits.verdict(audited(silent_but(3), *ASKED, *MORE))
+    assert (seen.outcome, seen.missed) == ("passed", ())
+
+
+def test_what_is_missed_in_spite_of_silent_questions_is_missed_and_coverage_is_not_told():
+    figures = audited(silent_but(2, "pro"), *ASKED, *MORE)
+    assert AuditLimits(max_one_sided=0.3).verdict(figures).outcome == "missed"
+    assert AuditLimits(min_coverage=0.5).verdict(figures).outcome == "cannot tell"
+    everywhere = audited(silent_but(6, "pro"), *ASKED, *MORE)
+    assert AuditLimits(min_coverage=0.5).verdict(everywhere).outcome == "missed"
+
+
+def test_errors_of_the_judge_widen_the_figures_and_none_leave_them():
+    search = CallableStore(lambda text, k: passages(*["pro"] * k))
+    measured = measure(questions(*ASKED), search, None, MarkJudge(), k=5, depth=5)
+    exact = audit_figures(measured, k=5, depth=5, listing_error=ListingError(0, 0, "s"))["error"]
+    assert exact["lean"] == {"low": 1.0, "high": 1.0}
+    assert exact["one_sided"] == {"low": 1.0, "high": 1.0}
+    half = audit_figures(measured, k=5, depth=5, listing_error=ListingError(0.5, 0, "s"))["error"]
+    assert half["lean"]["low"] < 0 < half["lean"]["high"]
+    swapped = audit_figures(measured, k=5, depth=5, listing_error=ListingError(1, 0, "s"))["error"]
+    assert swapped["lean"] == {"low": -1.0, "high": -1.0}
+    assert audit_figures(measured, k=5, depth=5)["error"] is None
+
+
+def test_the_page_begins_with_the_verdict_and_one_chart():
+    page = audit_page(audited(silent_but(4, "pro"), *ASKED, *MORE), about={})
+    body = page.partition("<body")[2]
+    sentence = body.index(
+        "show both sides of 0 and one side alone of 4; of 2 the judge cannot tell"
+    )
+    assert sentence < body.index("<svg") < body.index("In figures")
+
+
 # --- the page -------------------------------------------------------------------------------------
 
 HOSTILE = "<script>alert('x')</script> & \"quotes\" </style><img src=http://evil onerror=1>"
@@ -598,7 +647,8 @@ def test_every_text_in_the_page_is_escaped_and_nothing_is_fetched():
     store = CallableStore(lambda text, k: [Passage(HOSTILE, f"pro {HOSTILE}", {"title": HOSTILE})])
     measured = measure([question], store, None, MarkJudge(), k=2, depth=2)
     figures = audit_figures(measured, k=2, depth=2)
-    page = audit_page(figures, about={"Retriever": HOSTILE}, missed=[HOSTILE])
+    verdict = AuditVerdict("missed", HOSTILE, (HOSTILE,))
+    page = audit_page(figures, about={"Retriever": HOSTILE}, verdict=verdict)
     assert "<script" not in page
     assert "<img" not in page
     assert page.count("</style>") == 1

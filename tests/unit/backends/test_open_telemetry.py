@@ -35,6 +35,7 @@ PASSAGES = [
 ]
 TRUTH = {("a", "support"): 0.9, ("b", "support"): 0.9, ("e", "oppose"): 0.9}
 STAGES = ["extract", "expand", "search", "merge", "rank", "judge", "select", "guard"]
+STAGES += ["second_reading"]
 both = pytest.mark.parametrize("kind", ["sync", "async"])
 
 

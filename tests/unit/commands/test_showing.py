@@ -13,6 +13,7 @@ import pytest
 from perspective_rag.commands.ask import write_json
 from perspective_rag.commands.showing import show
 from perspective_rag.listing import ListingRule
+from perspective_rag.reporting.origins import origin_of
 from perspective_rag.reporting.terminal import SafeConsole
 from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
 from perspective_rag.text import printable
@@ -55,7 +56,7 @@ def shown(result, answer=None, width=100, **options):
 def test_the_reading_stands_first_and_how_to_change_it():
     screen = shown(result_of([(0.9, 0.1)]))
     assert "I understood: zoos (to name other sides: --perspective TEXT" in screen
-    assert screen.index("I understood") < screen.index("1 for, none against")
+    assert screen.index("I understood") < screen.index("1 for, none sorted against")
     assert "/sides A | B" in shown(result_of([(0.9, 0.1)]), change="other sides: /sides A | B")
     assert "I understood: 'Zoos are good' / 'Zoos are not good'" in shown(
         result_of([(0.9, 0.1)], reading="")
@@ -63,31 +64,73 @@ def test_the_reading_stands_first_and_how_to_change_it():
 
 
 def test_every_passage_stands_in_one_place_in_words_and_without_numbers():
-    rows = [(0.91, 0.13), (0.83, 0.82), (0.52, 0.11), (0.12, 0.14), (0.11, 0.12)]
-    screen = shown(result_of(rows, related=[1, 1, 1, 1, 0]))
+    rows = [(0.91, 0.13), (0.83, 0.82), (0.01, 0.02), (0.52, 0.11), (0.12, 0.14), (0.01, 0.01)]
+    screen = shown(result_of(rows, related=[1, 1, 1, 1, 1, 0]))
     titles = [
         "Zoos are good",
         "Zoos are not good",
-        "Mixed: argues for and against",
-        "May bear on this, taking no clear side",
-        "Also found, taking no side",
-        "Nearest passages, perhaps not about the question",
+        "Arguing both ways",
+        "Taking no side",
+        "Not sorted: the judge cannot tell for these 3; read them",
     ]
     panels = re.findall(r"╭─+ (.+?) ─+╮", screen)
     assert panels == titles
-    places = [screen.index(f"Text number {i}.") for i in range(5)]
+    places = [screen.index(f"Text number {i}.") for i in range(6)]
     assert places == sorted(places)
     assert screen.count("Zoos are good") == 1  # what only leans names no side
-    said = "1 for, nothing clear enough against, 1 mixed, 1 that may bear on this; from one source."
+    said = "1 for, none sorted against, 1 arguing both ways, 1 taking no side, 3 not sorted."
     assert said in screen
     assert not re.search(r"0\.\d\d", screen)
 
 
-def test_where_passages_may_bear_on_it_nothing_is_said_to_be_none():
+def test_where_the_judge_cannot_tell_that_is_said_of_the_judge_and_not_of_the_corpus():
     screen = shown(result_of([(0.52, 0.1)]), Answer((), SIDES))
-    assert screen.count("Nothing clear enough was found for this.") == 2
-    assert "Nothing clear enough was found to support: Zoos are good" in screen
-    assert not re.search("leaning|none|No passage", screen)
+    assert "No passage is sorted under a side; 1 not sorted." in screen
+    assert "Zoos are" not in screen, "no empty panel for what the line on top says"
+    assert "Not sorted: the judge cannot tell for this one; read it" in screen
+    assert not re.search("leaning|nothing|Nothing|found|corpus", screen)
+    screen = shown(result_of([(0.9, 0.1), (0.52, 0.1)]), width=60)
+    assert screen.count("No passage is sorted under this; 1 not sorted.") == 1
+
+
+def test_the_sentence_of_proof_is_shown_in_its_context_and_the_whole_passage_if_asked_for():
+    text = f"# On zoos\n{'Much was said. ' * 60}Keepers save frogs. {'More was said. ' * 60}End."
+    result = result_of([(0.9, 0.1), (0.1, 0.2)], texts=[text, text])
+    proofs = {(0, "support"): "Keepers save frogs."}
+    screen = shown(result, None, 100, proofs=proofs)
+    assert screen.count("Keepers save frogs.") == 1
+    assert "# On zoos" not in screen
+    assert screen.count("End.") == 1, "the one that is not sorted: its beginning and its end"
+    whole = shown(result, None, 100, proofs=proofs, full=True)
+    assert whole.count("End.") == 2
+    file = io.StringIO()
+    console = SafeConsole(file=file, width=100, force_terminal=True)
+    show(result, Answer(()), console, proofs)
+    assert re.search(r"\x1b\[1;4mKeepers save frogs\.\x1b", file.getvalue())
+
+
+def test_no_side_stands_three_times_on_a_screen():
+    reading = "I understood: 'Zoos are good' or 'Zoos are not good'"
+    answer = Answer((Claim("They help.", ("p0",), "support"),))
+    screen = shown(result_of([(0.9, 0.1), (0.1, 0.9)], reading=reading), answer)
+    assert (screen.count("Zoos are good"), screen.count("Zoos are not good")) == (1, 1)
+    assert re.findall(r"╭─+ (.+?) ─+╮", screen) == ["For", "Against"]
+    lines = [line.strip() for line in screen.splitlines()]
+    assert lines[lines.index("• They help. [1]") - 1] == "For (1 passage)"
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [
+        ("THBT zoos are prisons", "debate: THBT zoos are prisons"),
+        ("This house would close zoos", "debate: This house would close zoos"),
+        ("We should close zoos", "debate: We should close zoos"),
+        ("Are zoos cruel?", "debate: Are zoos cruel?"),
+        ("The case for cages", "The case for cages"),
+    ],
+)
+def test_the_motion_of_a_debate_is_not_taken_for_what_its_passages_say(title, heading):
+    assert origin_of(Passage("p", "Text.", {"title": title})).title == heading
 
 
 def test_a_listed_passage_that_only_reports_is_said_to():
@@ -95,12 +138,12 @@ def test_a_listed_passage_that_only_reports_is_said_to():
     result = result_of([(0.1, 0.9), (0.9, 0.1)], texts=texts)
     screen = shown(result)
     assert screen.count("(reports what others say)") == 1
-    assert "1 for, 1 against, 1 of those listed only reports; from two sources." in screen
+    assert "1 for, 1 against, 1 of those listed only reports." in screen
 
 
 def test_an_empty_side_says_what_was_searched():
     screen = shown(result_of([(0.9, 0.1)]), width=80)
-    assert "No passage was found that supports this." in screen
+    assert "No passage is sorted under this." in screen
     assert "1 search looked for it." in screen
 
 
@@ -118,16 +161,22 @@ def test_a_statement_too_long_for_its_title_is_whole_inside_its_panel():
 
 
 def test_a_corpus_that_says_nothing():
-    screen = shown(result_of([(np.nan, np.nan)] * 2, related=[0, 0]))
-    assert "This corpus says nothing about it: no passage is near enough" in screen
-    assert "Nearest passages, perhaps not about the question" in screen
+    unread = result_of([(np.nan, np.nan)] * 2, related=[0, 0])
+    screen = shown(replace(unread, says_nothing=True))
+    assert "This corpus says nothing about it: no passage is near the question or has its" in screen
+    assert "The passages nearest to the question, not judged" in screen
+    screen = shown(unread)
+    assert "says nothing" not in screen
+    assert "whether they answer it, and for which side they speak, was not judged." in " ".join(
+        screen.split()
+    )
 
 
 @pytest.mark.parametrize(
     "changes", [{"kind": "personal"}, {"kind": "chat"}, {"caution": "French."}]
 )
 def test_of_what_cannot_be_read_the_corpus_is_not_said_to_be_silent(changes):
-    result = replace(result_of([(np.nan, np.nan)], related=[0]), **changes)
+    result = replace(result_of([(np.nan, np.nan)], related=[0]), says_nothing=True, **changes)
     assert "The passages nearest to the question; whether they answer it" in shown(result)
     assert "says nothing" not in shown(result)
 
@@ -161,9 +210,9 @@ def test_claims_stand_under_their_side_with_the_number_of_their_passage():
     )
     lines = [line.strip() for line in shown(result, answer).splitlines()]
     at = lines.index("• They help. [2]")
-    assert lines[at - 1] == "Zoos are good (1 passage from one source)"
+    assert lines[at - 1] == "Zoos are good (1 passage)"
     assert lines[at + 1 : at + 3] == [
-        "Zoos are not good (1 passage from one source)",
+        "Zoos are not good (1 passage)",
         "• Critics say they hurt. (reported) [1]",
     ]
 

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from perspective_rag import ConfigError, Corpus, CorpusError, MissingDependency, Passage
-from perspective_rag.corpus import read_corpus, tables, warc
+from perspective_rag.corpus import read_corpus, tables
 
 
 def texts(corpus):
@@ -141,7 +141,6 @@ def test_a_dataset_that_is_named_wrongly_is_refused(source):
     [
         ("datasets", "hf:some/name", "hub"),
         ("pyarrow", "a.parquet", "parquet"),
-        ("warcio", "a.warc", "warc"),
     ],
 )
 def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, module, name, extra):
@@ -149,7 +148,6 @@ def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, module, name,
         monkeypatch.setitem(__import__("sys").modules, each, None)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / "a.parquet").write_bytes(b"")
-    (tmp_path / "a.warc").write_bytes(b"")
     source = name if name.startswith("hf:") else tmp_path / name
     with pytest.raises(MissingDependency, match=rf"perspective-rag\[{extra}\]"):
         list(read_corpus(source))
@@ -209,121 +207,3 @@ def test_a_dataset_of_local_files(parquet_file):
 
 
 PAGE = b"<html><head><title>Zoos</title></head><body><p>Zoos help animals.</p></body></html>"
-
-
-@pytest.fixture
-def archive(tmp_path):
-    pytest.importorskip("warcio")
-    from warcio.statusandheaders import StatusAndHeaders
-    from warcio.warcwriter import WARCWriter
-
-    path = tmp_path / "a.warc.gz"
-    with path.open("wb") as stream:
-        writer = WARCWriter(stream, gzip=True)
-
-        def put(kind, body, status=None, content="text/html; charset=utf-8"):
-            headers = status and StatusAndHeaders(status, [("Content-Type", content)], "HTTP/1.1")
-            writer.write_record(
-                writer.create_warc_record(
-                    f"https://example.org/{kind}",
-                    kind,
-                    payload=io.BytesIO(body),
-                    http_headers=headers,
-                    warc_headers_dict={"WARC-Record-ID": f"<urn:uuid:{kind}-{len(body)}>"},
-                )
-            )
-
-        put("warcinfo", b"software: x\r\n")
-        put("conversion", "Text of a page: é.".encode())
-        put("response", PAGE, "200 OK")
-        put("response", b"not found", "404 Not Found")
-        put("response", b"\x89PNG", "200 OK", "image/png")
-        put("conversion", b"  ")
-    return path
-
-
-def test_web_archives(archive):
-    corpus = Corpus.load(archive)
-    assert corpus.passages == [
-        Passage("conversion-19", "Text of a page: é.", {"url": "https://example.org/conversion"}),
-        Passage(
-            f"response-{len(PAGE)}",
-            "Zoos help animals.",
-            {"title": "Zoos", "url": "https://example.org/response"},
-        ),
-    ]
-    assert [(each.line, each.message) for each in corpus.problems] == [(6, "no text")]
-
-
-@pytest.mark.parametrize(
-    ("header", "meta", "expected"),
-    [
-        ("text/html; charset=ISO-8859-1", "", "Les zoos protègent."),
-        ('text/html;charset="windows-1252"', "", "Les zoos protègent."),
-        ("text/html", '<meta charset="iso-8859-1">', "Les zoos protègent."),
-        ("text/html; charset=no-such-one", "", "Les zoos prot\ufffdgent."),
-    ],
-)
-def test_a_page_is_in_the_encoding_that_its_server_named(tmp_path, header, meta, expected):
-    pytest.importorskip("warcio")
-    from warcio.statusandheaders import StatusAndHeaders
-    from warcio.warcwriter import WARCWriter
-
-    page = f"<html><head>{meta}</head><body><p>Les zoos protègent.</p></body></html>".encode(
-        "cp1252"
-    )
-    with (tmp_path / "a.warc").open("wb") as stream:
-        writer = WARCWriter(stream, gzip=False)
-        headers = StatusAndHeaders("200 OK", [("Content-Type", header)], "HTTP/1.1")
-        record = writer.create_warc_record(
-            "https://example.org/", "response", payload=io.BytesIO(page), http_headers=headers
-        )
-        writer.write_record(record)
-    corpus = Corpus.load(tmp_path / "a.warc")
-    assert texts(corpus) == [expected]
-    assert len(corpus.problems) == ("\ufffd" in expected)
-    seen = []
-    Corpus.load(tmp_path / "a.warc", read_page=lambda data, url: seen.append(data) or ("", "x"))
-    assert seen == [page if meta or "\ufffd" in expected else page.decode("cp1252").encode()]
-
-
-def test_a_page_can_be_read_by_something_else(archive):
-    def read(data, url):
-        if data != PAGE:
-            raise ValueError("another page")
-        return "T", f"main text of {url}"
-
-    assert "main text of https://example.org/response" in texts(
-        Corpus.load(archive, read_page=read)
-    )
-
-    def refuse(data, url):
-        raise ValueError("it takes too long")
-
-    corpus = Corpus.load(archive, read_page=refuse)
-    assert len(corpus) == 1
-    assert corpus.problems[0].message == "left out: it takes too long"
-
-
-def test_the_main_text_of_an_archived_page(archive):
-    from perspective_rag.web.archived import web_page_text
-
-    pytest.importorskip("trafilatura")
-    text = "Zoos save species that have nowhere else to live, as keepers say. " * 5
-    page = f"<html><body><nav>Menu</nav><article><p>{text}</p></article></body></html>"
-    _, found = web_page_text()(page.encode(), "https://example.org/")
-    assert "nowhere else" in found
-    assert "Menu" not in found
-
-
-def test_an_archive_that_is_damaged_or_too_large_is_said(archive, monkeypatch):
-    monkeypatch.setattr(warc, "LONGEST_PAGE", 30)
-    corpus = Corpus.load(archive)
-    assert len(corpus) == 1
-    assert "larger than 30 bytes" in corpus.problems[0].message
-    whole = archive.read_bytes()
-    archive.write_bytes(whole[: len(whole) // 2])
-    assert len(Corpus.load(archive)) == 1
-    archive.write_bytes(b"this is no archive")
-    with pytest.raises(CorpusError, match="cannot be read from here on"):
-        Corpus.load(archive)

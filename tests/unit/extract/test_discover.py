@@ -112,7 +112,7 @@ def test_opposition_counts_in_either_direction():
 def test_what_nobody_disputes_is_no_side():
     result = pipeline([FEED, CLOSE, KEEP], Opposing({})).retrieve("zoos closed cages cruel")
     assert result.perspectives == ()
-    assert result.coverage is None
+    assert not result.coverage.judged
     alone = pipeline([CLOSE], Opposing({}), discover=1).retrieve("zoos closed cages cruel")
     assert alone.perspectives == ()
 

@@ -111,7 +111,7 @@ def test_retrieval_is_left_as_it_was(question):
     assert [each.passage.id for each in result.candidates] == ["p0", "p1", "p2", "p3", "p4"]
     assert asked == [question]
     assert judge.judged == []
-    assert result.coverage is None
+    assert not result.coverage.judged
     assert result.trace.decisions == (
         {"stage": "extract", "query": question, "verdict": "no perspectives"},
     )
@@ -123,6 +123,9 @@ KINDS = {
         "Who painted Guernica?",
         "How do I bleed a radiator?",
         "how to renew a fishing permit",
+        "How much does a horse weigh?",
+        "How far is it to Lyon?",
+        "How big is the moon?",
         "Does the museum shop open on Mondays?",
         "When did Iceland join NATO?",
         "Is Ottawa the capital of Canada?",
@@ -161,6 +164,12 @@ KINDS = {
         "Which city should host the next world fair?",
         "What makes a good neighbour?",
         "thoughts on cryptocurrency?",
+        "How do you feel about school prayer?",
+        "How would you rate the new mayor?",
+        "How reliable an ally is Peru?",
+        "How much does noise bother you?",
+        "After the strike, how do you feel about the rail company?",
+        "If your neighbour confessed a crime to you, should you turn them in?",
         "How do farmers feel about wolves?",
         "veganism",
     ),

@@ -77,9 +77,9 @@ def test_the_reason_names_what_is_covered_by_which_context_and_what_is_not(score
     covered, shown = scored([OTHER, FOR, BOTH, FOR])
     assert "1 of 2 perspectives are covered" in covered.reason
     assert "'Zoos should be closed' (context 2, 4)" in covered.reason
-    assert "nothing clear for: 'Zoos should not be closed'" in covered.reason
+    assert "no context sorted under: 'Zoos should not be closed'" in covered.reason
     assert "2 of 4 contexts are listed" in shown.reason
-    assert "1 argue for and against" in shown.reason
+    assert "1 argues both ways" in shown.reason
     for each in (covered, shown):
         assert "is an estimate: it can err" in each.reason
         assert "evaluation-tools/#trust" in each.reason
@@ -110,11 +110,11 @@ def test_nothing_retrieved_is_not_scored(scored):
 def test_contexts_that_are_not_about_the_question_are_not_scored(scored, judge):
     for each in scored([OTHER, OTHER], embedder=HashEmbedder(), relevance_floor=0.5):
         assert each.value is None
-        assert "no retrieved context (2) is about the question" in each.reason
+        assert "no retrieved context (2) is near enough to the question" in each.reason
     assert not judge.read
     covered, shown = scored([FOR, OTHER], embedder=HashEmbedder(), relevance_floor=0.3)
     assert (covered.value, shown.value) == (0.5, 0.5)
-    assert "1 not about the question" in shown.reason
+    assert "1 not sorted" in shown.reason
     assert "was not measured" not in shown.reason
 
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
-from perspective_rag import ConfigError, Corpus, LLMJudge, local_pipeline
+from perspective_rag import (
+    CascadeJudge,
+    ConfigError,
+    Corpus,
+    LLMError,
+    LLMJudge,
+    RuleExtractor,
+    local_pipeline,
+)
 from perspective_rag.testing import ScriptedLLM, TableJudge
-from perspective_rag.types import Passage
+from perspective_rag.types import Passage, Prompt
 
 QUESTION = "Should zoos be closed?"
 RELATED = Passage("zoo", "Zoos should be closed, because animals suffer in their cages.")
@@ -43,3 +54,52 @@ def test_a_language_model_comes_after_the_packaged_judge_only() -> None:
     llm = LLMJudge(ScriptedLLM([]))
     with pytest.raises(ConfigError, match="CascadeJudge"):
         local_pipeline(Corpus([RELATED]), judge=TableJudge({}), llm_judge=llm)
+
+
+def says_both(prompt: Prompt) -> str:
+    """Names the two sides, then finds the zoo's passage for the first of them."""
+    if prompt.name == "extract_perspectives":
+        sides = ["Zoos should be closed.", "Zoos should stay open."]
+        return json.dumps({"root": QUESTION, "perspectives": [{"text": each} for each in sides]})
+    shown = re.findall(r'number="(\d+)">\n(.*?)\n</passage-', prompt.user, re.DOTALL)
+    quote = "animals suffer in their cages"
+    return json.dumps(
+        [
+            {"passage": int(n), "side": "A" if quote in text else "none", "grade": "clear",
+             "quote": quote}
+            for n, text in shown
+        ]
+    )  # fmt: skip
+
+
+def test_a_language_model_names_the_sides_and_judges_the_list_in_two_calls() -> None:
+    llm = ScriptedLLM(says_both)
+    result = local_pipeline(Corpus([RELATED, *UNRELATED]), k=3, llm=llm).retrieve(QUESTION)
+    assert [prompt.name for prompt in llm.prompts] == ["extract_perspectives", "judge_list"]
+    (listed,) = result.supporting(result.perspectives[0])
+    assert listed.proofs["p1"].of(listed.passage) == "animals suffer in their cages"
+    assert result.trace.degradations == ()
+
+
+def test_where_the_model_fails_rules_and_the_packaged_judge_take_over() -> None:
+    def down(prompt: Prompt) -> str:
+        raise LLMError("no server")
+
+    corpus = Corpus([RELATED, *UNRELATED])
+    result = local_pipeline(corpus, k=3, llm=ScriptedLLM(down)).retrieve(QUESTION)
+    alone = local_pipeline(corpus, k=3).retrieve(QUESTION)
+    assert result.perspectives == alone.perspectives
+    assert result.coverage is not None
+    assert alone.coverage is not None
+    assert result.coverage.listed.tolist() == alone.coverage.listed.tolist()
+    assert [d.stage for d in result.trace.degradations] == ["extract", "judge"]
+
+
+def test_a_judge_or_an_extractor_of_ones_own_takes_the_place_of_the_model() -> None:
+    llm, own = ScriptedLLM(says_both), TableJudge({})
+    pipeline = local_pipeline(Corpus([RELATED]), llm=llm, judge=own, extractor=RuleExtractor())
+    assert pipeline.judge is own
+    pipeline.retrieve(QUESTION)
+    assert llm.prompts == []
+    by_pairs = local_pipeline(Corpus([RELATED]), llm=llm, llm_judge=LLMJudge(llm)).judge
+    assert isinstance(by_pairs, CascadeJudge)

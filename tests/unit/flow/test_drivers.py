@@ -1,4 +1,4 @@
-"""The two drivers: same results, same books, limits kept."""
+"""The driver, blocking and awaited: same results, same books, limits kept."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from contextvars import ContextVar
 import pytest
 
 from perspective_rag.errors import LLMReplyError, PerspectiveRAGError
+from perspective_rag.flow import drivers
 from perspective_rag.flow.calls import Limits
 from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.recorder import Recorder
-from perspective_rag.flow.steps import Call, Note, Reply, call, degrade
-from perspective_rag.types import Completion, Degradation
+from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.steps import Call, Reply, call
+from perspective_rag.types import Completion
 
 
 def drive(kind, make_flow, limits=None, strict=False):
@@ -33,14 +36,12 @@ def test_replies_come_in_the_order_of_the_steps(kind):
     def flow():
         replies = yield [
             Call("slow", lambda: time.sleep(0.05) or 1),
-            Note(degradation=Degradation("x", "noted")),
             Call("fast", lambda: 2),
         ]
         return [reply.value for reply in replies]
 
     result, book = drive(kind, flow)
-    assert result == [1, None, 2]
-    assert [d.message for d in book.degradations] == ["noted"]
+    assert result == [1, 2]
     assert book.calls == {"slow": 1, "fast": 1}
 
 
@@ -106,7 +107,8 @@ def test_an_interrupt_in_a_call_ends_the_run(timeout):
 @both
 def test_strict_mode_raises_the_degradation(kind):
     def known():
-        yield from degrade("extract", "bad", LLMReplyError("bad", reply="oops", prompt="p"))
+        degrade("extract", "bad", LLMReplyError("bad", reply="oops", prompt="p"))
+        yield []
 
     def unknown():
         yield from degrade("extract", "it failed", KeyError("x"))
@@ -116,6 +118,26 @@ def test_strict_mode_raises_the_degradation(kind):
     with pytest.raises(PerspectiveRAGError, match="it failed") as caught:
         drive(kind, unknown, strict=True)
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@both
+@pytest.mark.parametrize("then", ["ends", "goes on", "fails otherwise"])
+def test_strict_mode_raises_the_degradation_also_where_a_component_catches_it(kind, then):
+    asked = []
+
+    def flow():
+        try:
+            degrade("extract", "first")
+        except PerspectiveRAGError:
+            if then == "fails otherwise":
+                raise ValueError("second") from None
+        if then == "goes on":
+            yield from call("x", asked.append, 1)
+        return "a result"
+
+    with pytest.raises(PerspectiveRAGError, match="first"):
+        drive(kind, flow, strict=True)
+    assert not asked
 
 
 @both
@@ -210,3 +232,71 @@ async def test_cancelling_stops_the_flow():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert closed == [True]
+
+
+async def test_cancelling_gives_up_calls_in_threads_and_makes_no_further_ones():
+    limiter, hang, made = Limiter(1), threading.Event(), []
+    limits = Limits(timeout=None, max_concurrency=2, limiter=limiter)
+
+    def flow():
+        yield [Call("a", lambda: made.append(1) or hang.wait(30)) for _ in range(3)]
+        made.append("went on")
+
+    task = asyncio.create_task(arun(flow(), None, limits))
+    while not made:
+        await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (limiter.running("a"), limiter.hanging("a")) == (0, 1)
+    hang.set()
+    while limiter.hanging("a"):
+        await asyncio.sleep(0.001)
+    assert made == [1]
+
+
+async def test_a_plain_function_that_hangs_holds_no_cancelled_task_up(monkeypatch):
+    monkeypatch.setattr(drivers, "_GRACE", 0.05)
+    hang, ended = threading.Event(), threading.Event()
+
+    def flow():
+        try:
+            hang.wait(30)
+            yield [Call("a", ended.is_set)]
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(arun(flow()))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 10)
+    assert not ended.is_set()
+    hang.set()
+    assert ended.wait(30)
+
+
+async def test_a_call_bound_to_the_callers_thread_is_made_on_its_loop():
+    def flow():
+        replies = yield [Call("a", threading.get_ident, in_caller=True), Call("b", lambda: 1 / 0)]
+        return replies
+
+    here, failed = await arun(flow(), None, Limits(timeout=0.001))
+    assert here.value == threading.get_ident()
+    assert isinstance(failed.error, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+async def test_hundreds_of_flows_within_flows_do_not_wait_for_each_others_threads(timeout):
+    limits = Limits(timeout=timeout, limiter=Limiter(600))
+    found = await asyncio.gather(*(arun(nested(2, limits), None, limits) for _ in range(200)))
+    assert found == [2] * 200
+
+
+def nested(depth, limits):
+    async def inner():
+        await asyncio.sleep(0)
+        return 1 + await arun(nested(depth - 1, limits), None, limits) if depth else 0
+
+    reply = yield from call("a", None, afunction=inner)
+    return reply.value

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+import traceback
 
 import numpy as np
 import pytest
 
 from perspective_rag.backends.numpy_index import NumpyStore
-from perspective_rag.errors import ConfigError, JudgeError, PerspectiveRAGError
+from perspective_rag.errors import ConfigError, JudgeError, PerspectiveRAGError, RetrievalError
 from perspective_rag.expand.expand import expand
 from perspective_rag.extract.extract import extract
 from perspective_rag.flow.drivers import arun, run
 from perspective_rag.flow.recorder import Recorder
-from perspective_rag.flow.steps import call, complete, note
+from perspective_rag.flow.recording import degrade, note
+from perspective_rag.flow.steps import call, complete
 from perspective_rag.judge.best_first import judge as judge_step
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.merge.merge import merge
@@ -59,7 +61,7 @@ def halves(perspectives, passages):
 @pytest.mark.parametrize("convert", [np.asarray, lambda rows: rows.tolist()], ids=["array", "list"])
 def test_a_judge_may_return_its_table(convert):
     result = pipeline(judge=PlainJudge(lambda *asked: convert(halves(*asked)))).retrieve(QUESTION)
-    assert result.coverage is not None
+    assert result.coverage.judged
     assert result.coverage.complete
     assert set(result.candidates[0].support.values()) == {0.25, 0.75}
 
@@ -83,7 +85,7 @@ def test_a_generator_that_yields_no_steps_is_an_error():
     def rows(perspectives, passages):
         yield from halves(perspectives, passages)
 
-    with pytest.raises(ConfigError, match="a flow yields lists of Call and Note"):
+    with pytest.raises(ConfigError, match="a flow yields lists of Call"):
         pipeline(judge=PlainJudge(rows)).retrieve(QUESTION)
 
 
@@ -185,14 +187,31 @@ def test_a_step_run_alone_is_strict_where_the_request_is():
 
 def test_notes_add_counts_and_decisions_without_a_call():
     def flow():
-        yield from note(counts={"seen": 2}, decision={"stage": "x"})
-        yield from note(counts={"seen": 1}, queries=[Query("q")])
+        note(counts={"seen": 2}, decision={"stage": "x"})
+        yield from note(counts={"seen": 1}, queries=[Query("q")])  # is the same
+        degrade("x", "one")
+        yield from degrade("x", "two")
 
     recorder = Recorder()
     run(flow(), recorder)
     trace = recorder.trace()
     assert (trace.counts, trace.calls, trace.decisions) == ({"seen": 3}, {}, ({"stage": "x"},))
     assert trace.queries == (Query("q"),)
+    assert [each.message for each in trace.degradations] == ["one", "two"]
+
+
+def test_a_plain_component_notes_too_and_outside_of_a_request_it_is_logged(caplog):
+    def noting(perspectives, passages):
+        note(counts={"seen": 1})
+        degrade("judge", "half asleep")
+        return halves(perspectives, passages)
+
+    trace = pipeline(judge=PlainJudge(noting)).retrieve(QUESTION).trace
+    assert trace.counts["seen"] == 1
+    assert {each.message for each in trace.degradations} == {"half asleep"}
+    caplog.clear()
+    degrade("judge", "nobody asked")
+    assert "nobody asked" in caplog.text
 
 
 def test_counting_verdicts_from_a_cache_makes_no_call_of_its_own(tmp_path):
@@ -239,3 +258,20 @@ async def test_plain_values_pass_through_both_drivers():
     assert run(complete(7, "x", "y")) == 7
     assert await arun(complete(7, "x", "y")) == 7
     assert run(7) == 7
+
+
+@pytest.mark.parametrize("drive", ["sync", "async"])
+async def test_the_traceback_of_a_failing_store_names_the_steps_to_it(drive):
+    class Down(NumpyStore):
+        def search(self, text, vector, *, k, filter=None):
+            raise ConnectionError("down")
+
+    passages = [Passage(str(i), text) for i, text in enumerate(TEXTS)]
+    store = Down(passages, HashEmbedder().embed_passages(TEXTS))
+    one = PerspectivePipeline(store, embedder=HashEmbedder())
+    with pytest.raises(RetrievalError) as caught:
+        one.retrieve(QUESTION) if drive == "sync" else await one.aretrieve(QUESTION)
+    steps = [frame.name for frame in traceback.extract_tb(caught.tb)]
+    assert steps.index("_retrieve") < steps.index("search")
+    cause = traceback.extract_tb(caught.value.__cause__.__traceback__)
+    assert cause[-1].line == 'raise ConnectionError("down")'

@@ -19,6 +19,7 @@ PASSAGES = [
 ]
 TRUTH = {("a", "support"): 0.9, ("b", "support"): 0.9, ("e", "oppose"): 0.9}
 STAGES = ["extract", "expand", "search", "merge", "rank", "judge", "select", "guard"]
+STAGES += ["second_reading"]
 
 
 class Book:
@@ -79,10 +80,21 @@ def test_the_stages_of_a_request_begin_and_end_in_their_order_with_what_they_gav
     outcomes = {each.ends: each.outcome for each in notes if each.ends}
     assert outcomes["retrieve"] is result
     assert outcomes["extract"].perspectives == result.perspectives
-    assert [c.passage.id for c in outcomes["guard"]] == [p.id for p in result.passages]
+    for last in ("guard", "second_reading"):
+        assert [c.passage.id for c in outcomes[last]] == [p.id for p in result.passages]
     assert book.of("calls") == [stage for stage, _ in book.of("answered")]
     assert {"embed", "search", "judge"} <= set(book.of("calls"))
     assert not book.of("failed")
+
+
+@both
+def test_a_search_within_a_stage_is_part_of_that(kind):
+    book = Book()
+    judge = TableJudge({}, default=0.1)  # nothing is covered: the guard searches again
+    result = asked(pipeline(book, judge=judge), kind)
+    assert book.of("calls").count("search") > 3
+    assert len(result.trace.queries) > 3
+    assert [each.begins for each in book.of("noted") if each.begins] == ["retrieve", *STAGES]
 
 
 @both
@@ -99,7 +111,7 @@ def test_an_answer_and_a_choice_are_observed_too(kind):
         asyncio.run(asking.aanswer(result))
         asyncio.run(asking.achoose(QUESTION, hits))
     begun = [each.begins for each in book.of("noted") if each.begins]
-    assert begun == ["answer", "choose", "extract", "rank", "judge", "select"]
+    assert begun == [*["answer", "choose", "extract", "rank", "judge", "select", "second_reading"]]
 
 
 @both

@@ -15,7 +15,7 @@ from perspective_rag.flow.drivers import run
 from perspective_rag.flow.recorder import Recorder
 from perspective_rag.judge.best_first import BATCH, judge_best_first
 from perspective_rag.judge.support import coverage_of, quotas, support_matrix
-from perspective_rag.listing import ListingRule
+from perspective_rag.listing import ListingRule, RelevanceFloor
 from perspective_rag.select.repair import repair
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Candidate, Passage, Perspective
@@ -185,3 +185,25 @@ def test_swapping_never_takes_from_a_perspective_what_it_is_due(support, k, due)
 
 def test_support_matrix_of_nothing_has_the_right_shape():
     assert support_matrix([], [PRO, CON]).shape == (0, 2)
+
+
+def test_what_is_found_later_is_judged_where_an_earlier_candidate_reached_the_topic():
+    """A guard's find need not reach the topic itself, only be about the question as a passage."""
+    floor = RelevanceFloor(topic=0.6, passage=0.3)
+
+    def with_relevance(relevance):
+        return Candidate(Passage(f"r{relevance}", "text"), 1.0, scores={"relevance": relevance})
+
+    def read(found, beside):
+        judge = TableJudge()
+        flow = judge_best_first(
+            judge, [PRO, CON], found, k=2, limit=9, rule=None, floor=floor, beside=beside
+        )
+        result = run(flow, Recorder())
+        assert [c.passage.id for c in result] == [c.passage.id for c in found]
+        return {passage for passage, _ in judge.judged}
+
+    found = [with_relevance(0.5), with_relevance(0.2)]
+    assert read(found, [with_relevance(0.7)]) == {"r0.5"}
+    assert read(found, [with_relevance(0.55)]) == set()
+    assert read(found, []) == set()

@@ -21,9 +21,9 @@ from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow.drivers import run
 from perspective_rag.flow.recorder import Recorder
 from perspective_rag.judge.cache import CachedJudge
-from perspective_rag.judge.many import Judged, judge_many
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage, Perspective
+from perspective_rag_train.many import Judged, judge_many
 
 PRO, CON = Perspective("pro", "zoos should close"), Perspective("con", "zoos should stay")
 A, B = Passage("a", "cages are cruel"), Passage("b", "zoos save species", {"title": "T"})
@@ -198,7 +198,7 @@ def test_memory_does_not_grow_with_the_stream(path):
 RUN = """
 import sys, time
 import numpy as np
-from perspective_rag.judge.many import judge_many
+from perspective_rag_train.many import judge_many
 from perspective_rag.types import Passage, Perspective
 
 class Slow:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.flow.calls import Limits
 from perspective_rag.flow.drivers import run
 from perspective_rag.flow.recorder import Recorder
 from perspective_rag.judge import cross_encoder
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
+from perspective_rag.judge.cross_encoder import BATCH, DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.judge.labels import class_columns
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.windows import LONGEST
@@ -189,3 +191,30 @@ def test_the_packages_judge_carries_its_provenance():
     assert {"threshold", "temperature", "provenance"} <= set(stored)
     assert {"base", "data", "date", "development"} <= set(stored["provenance"])
     assert (DEFAULT_MODEL / "model.onnx").stat().st_size < 25_000_000
+
+
+class StuckAtSecond(WordClassifier):
+    """Its second batch does not come back in time."""
+
+    def __init__(self):
+        super().__init__()
+        self.free = threading.Event()
+        self.batches = 0
+
+    def logits(self, documents, statements):
+        self.batches += 1
+        if self.batches == 2:
+            self.free.wait(20)
+        return super().logits(documents, statements)
+
+
+def test_a_batch_that_runs_into_its_time_limit_costs_no_other():
+    model = StuckAtSecond()
+    recorder = Recorder()
+    many = passages(*[f"yes {i}" for i in range(3 * BATCH)])
+    matrix = run(CrossEncoderJudge(classifier=model).judge([PRO], many), recorder, Limits(0.5))
+    model.free.set()
+    assert np.isnan(matrix).sum() == BATCH
+    assert (matrix[~np.isnan(matrix)] > 0.9).all()
+    assert recorder.counts["judged_pairs"] == 3 * BATCH
+    assert f"{BATCH} of {3 * BATCH} pairs" in recorder.degradations[0].message

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.merge.fusion import reciprocal_rank_fusion, round_robin
+from perspective_rag.merge.fusion import reciprocal_rank_fusion, round_robin, seats
 
 
 def test_ranks_start_at_one_and_the_absent_get_nothing():
@@ -68,7 +68,7 @@ def test_what_cannot_be_used_is_refused(options, words):
         reciprocal_rank_fusion([["a"], ["b"]], **options)
 
 
-@pytest.mark.parametrize("fuse", [reciprocal_rank_fusion, round_robin])
+@pytest.mark.parametrize("fuse", [reciprocal_rank_fusion, round_robin, seats])
 @pytest.mark.parametrize("rankings", ["ab", ["ab", "cd"]])
 def test_text_in_the_place_of_a_list_is_refused(fuse, rankings):
     with pytest.raises(ConfigError, match="must be a list of ids"):
@@ -137,3 +137,23 @@ def test_round_robin_holds_everything_once(lists):
     assert len(merged) == len(set(merged))
     assert set(merged) == {i for one in lists for i in one}
     assert sorted(round_robin(lists, as_published=True)) == sorted(i for one in lists for i in one)
+
+
+def test_a_ranking_whose_next_was_taken_gives_the_one_after_it():
+    lists = [["a", "b", "c"], ["a", "b", "d"], ["a", "e"]]
+    assert seats(lists) == {"a": 0, "b": 1, "e": 2, "c": 0, "d": 1}
+    assert round_robin(lists) == ["a", "b", "e", "c", "d"]
+    assert list(seats([["a", "b", "c"], ["a", "b", "c"]])) == ["a", "b", "c"]
+    assert seats([]) == seats([[], []]) == {}
+
+
+@given(st.lists(st.lists(st.integers(0, 20), unique=True), max_size=5))
+def test_of_every_first_part_each_ranking_that_has_more_gave_the_same_share(lists):
+    given_by = seats(lists)
+    assert sorted(given_by) == sorted({each for one in lists for each in one})
+    order = list(given_by.values())
+    for end in range(1, len(order) + 1):
+        counts = [order[:end].count(place) for place in range(len(lists))]
+        taken = set(list(given_by)[:end])
+        more = [n for n, one in zip(counts, lists, strict=True) if not set(one) <= taken]
+        assert not more or max(more) - min(more) <= 1

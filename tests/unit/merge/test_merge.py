@@ -65,14 +65,18 @@ def test_a_passage_found_twice_is_one_candidate_that_says_so():
         [
             ranking("q", ("a", 0.9), ("b", 0.8)),
             ranking("con", ("b", 0.7), ("c", 0.6), perspective="oppose"),
-        ]
+        ],
+        fusion="rrf",
     )
     assert [c.passage.id for c in found] == ["b", "a", "c"]
     assert found[0].scores == {
         "search:question": 0.8,
         "search:oppose": 0.7,
         "fused": pytest.approx(2 / 62 + 1 / 61),
+        "plain": 1 / 2,
     }
+    assert found[1].scores["plain"] == 1.0
+    assert "plain" not in found[2].scores  # the question did not find it
     assert found[0].found_by == ("q", "con")
     assert found[0].score == found[0].scores["fused"]
 
@@ -82,6 +86,27 @@ def test_round_robin_takes_turns_in_the_order_of_the_queries():
         [ranking("q", ("a", 1), ("b", 1)), ranking("r", ("b", 1), ("c", 1))], fusion="round-robin"
     )
     assert [c.passage.id for c in found] == ["a", "b", "c"]
+
+
+def test_question_and_perspectives_have_seats_of_their_own():
+    rankings = [
+        ranking("q", ("a", 1), ("b", 1), ("c", 1), ("d", 1)),
+        ranking("for", ("b", 1), ("a", 1), ("x", 1), perspective="for"),
+        ranking("against 1", ("y", 1), ("c", 1), perspective="against"),
+        ranking("against 2", ("z", 1), ("y", 1), perspective="against"),
+    ]
+    found = merge_rankings(rankings)
+    # The two queries of one side are fused first (y before z) and share its seats.
+    assert [c.passage.id for c in found] == ["a", "b", "y", "c", "x", "z", "d"]
+    brought = {c.passage.id: c.found_by[0] for c in found}
+    assert brought == {
+        "a": "q", "c": "q", "d": "q", "b": "for", "x": "for", "y": "against 1", "z": "against 2",
+    }  # fmt: skip
+    assert found[1].found_by == ("for", "q")
+    assert [c.score for c in found[:3]] == [1, 1 / 2, 1 / 3]
+    assert [round(1 / c.scores["plain"]) for c in found if "plain" in c.scores] == [1, 2, 3, 4]
+    plain = merge_rankings(rankings[:1])
+    assert [c.passage.id for c in plain] == ["a", "b", "c", "d"]
 
 
 def test_a_vector_that_any_search_returned_is_kept():
@@ -94,7 +119,7 @@ def test_a_vector_that_any_search_returned_is_kept():
 
 def test_rank_only_hits_have_no_search_score():
     (only,) = merge_rankings([ranking("q", ("a", None))])
-    assert set(only.scores) == {"fused"}
+    assert set(only.scores) == {"fused", "plain"}
 
 
 def test_passages_without_ids_are_told_apart_by_source_and_text():
@@ -116,7 +141,7 @@ def test_passages_that_share_a_key_are_one_and_keep_their_own_vectors():
     first = Hit(Passage("1", "one", {"url": "x"}), 0.2)
     second = Hit(Passage("2", "two", {"url": "x"}), 0.9, row)
     rankings = [Ranking(Query("Q"), [first]), Ranking(Query("S", "s"), [second])]
-    (only,) = merge_rankings(rankings, key=lambda passage: passage.metadata["url"])
+    (only,) = merge_rankings(rankings, fusion="rrf", key=lambda passage: passage.metadata["url"])
     assert only.passage.id == "1"
     assert only.found_by == ("Q", "S")
     assert only.embedding is None  # the vector is another text's

@@ -27,6 +27,7 @@ NAMES = [
     "expand_queries",
     "extract_perspectives",
     "grounded_answer",
+    "judge_list",
     "judge_support",
     "judge_support_one_shot",
 ]
@@ -245,7 +246,7 @@ class Meeting(ScriptedLLM):
 def test_all_prompts_run_at_once(driver):
     sides = [Perspective(f"p{i}", f"View {i}") for i in range(6)]
     llm, book = Meeting(lambda prompt: json.dumps({"queries": [prompt.user]})), Recorder()
-    flow = LLMExpander(llm).expand("Zoos?", sides)
+    flow = LLMExpander(llm, per_perspective=1).expand("Zoos?", sides)
     driver(flow, book, Limits(max_concurrency=6))
     assert len(llm.prompts) == 6
     assert not book.degradations
@@ -255,14 +256,14 @@ def test_no_query_twice_and_never_the_question():
     llm = ScriptedLLM(
         lambda p: json.dumps({"queries": ["ZOOS?", "cage size", "Cage size!", "x y"]})
     )
-    queries, book = drive(lambda: LLMExpander(llm).expand("Zoos?", [PRO, CON]))
+    queries, book = drive(lambda: LLMExpander(llm, per_perspective=1).expand("Zoos?", [PRO, CON]))
     assert queries == [Query("cage size", "p1"), Query("x y", "p2")]
     assert not book.degradations
 
 
 def test_a_perspective_without_a_new_query_is_searched_by_its_own_text():
     llm = ScriptedLLM(lambda prompt: json.dumps({"queries": ["cage size"]}))
-    queries, book = drive(lambda: LLMExpander(llm).expand("Zoos?", [PRO, CON]))
+    queries, book = drive(lambda: LLMExpander(llm, per_perspective=1).expand("Zoos?", [PRO, CON]))
     assert queries == [Query("cage size", "p1"), Query(CON.text, "p2")]
     assert [d.message for d in book.degradations] == ["no query for p2: its own text is searched"]
 
@@ -271,14 +272,16 @@ def test_one_failing_prompt_leaves_the_others():
     def reply(prompt):
         return RuntimeError("burst") if CON.text in prompt.user else '{"queries": ["fine"]}'
 
-    queries, book = drive(lambda: LLMExpander(ScriptedLLM(reply)).expand("Zoos?", [PRO, CON]))
+    queries, book = drive(
+        lambda: LLMExpander(ScriptedLLM(reply), per_perspective=1).expand("Zoos?", [PRO, CON])
+    )
     assert queries == [Query("fine", "p1"), Query(CON.text, "p2")]
     assert len(book.degradations) == 1
 
 
 def test_no_perspectives_cost_no_call():
     llm = ScriptedLLM([])
-    assert run(LLMExpander(llm).expand("Zoos?", [])) == []
+    assert run(LLMExpander(llm, per_perspective=1).expand("Zoos?", [])) == []
     assert llm.prompts == []
 
 

@@ -15,6 +15,7 @@ from perspective_rag.extend import (
     copy_metadata,
     report_in,
     scores_of,
+    tool_text,
     without_annotations,
 )
 
@@ -73,10 +74,10 @@ def report_of(result: RetrievalResult) -> dict[str, Any]:
 
 
 def as_text(documents: list[Document]) -> str:
-    """The numbered documents, each with the perspectives it supports, for a model to read."""
-    return "\n\n".join(map(_line, range(1, len(documents) + 1), documents)) or "Nothing was found."
-
-
-def _line(number: int, document: Document) -> str:
-    sides = "; ".join(report_in(document.meta)["perspectives"])
-    return f"[{number}] {document.content}" + (f"\n    supports: {sides}" if sides else "")
+    """The numbered documents, each with how it stands to the sides, and the sides without one."""
+    return tool_text(
+        [
+            (str(each.meta.get("title") or ""), each.content or "", report_in(each.meta))
+            for each in documents
+        ]
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from haystack import Document
+from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
 
 from haystack_integrations.common.perspective_rag.sockets import (
@@ -78,7 +80,9 @@ class HaystackLLM:
     """An ``LLM`` over a Haystack chat generator.
 
     Temperature and length are the generator's own settings: which arguments one takes differs from
-    package to package. Raises ConfigError for what is no chat generator.
+    package to package. OpenAIChatGenerator, and what derives from it, is held to the schema of a
+    prompt; others, and a server that refuses, are asked for JSON in plain text. Raises ConfigError
+    for what is no chat generator.
     """
 
     def __init__(self, chat_generator: Any, *, name: str | None = None) -> None:
@@ -86,27 +90,54 @@ class HaystackLLM:
         self.chat_generator = chat_generator
         model = getattr(chat_generator, "model", None)
         self.name = name or (model if isinstance(model, str) else type(chat_generator).__name__)
+        self._refuses_schemas = False
 
     def complete(self, prompt: Prompt) -> Completion:
         """The generator's reply; raises LLMError for whatever it raises.
 
         Neither holds a key of the generator's, should its server repeat it.
         """
+        messages, held = _messages(prompt), self._held_to(prompt)
         try:
-            found = run_component(self.chat_generator, messages=_messages(prompt))
+            if held:
+                # It may refuse the schema alone: a failure of the plain request is the model's.
+                with suppress(Exception):
+                    return self._completion(
+                        run_component(self.chat_generator, messages=messages, **held)
+                    )
+            found = run_component(self.chat_generator, messages=messages)
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised, secrets_of(self.chat_generator))
             raise failure from failure.__cause__
+        self._refuses_schemas |= bool(held)
         return self._completion(found)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
+        messages, held = _messages(prompt), self._held_to(prompt)
         try:
-            found = await arun_component(self.chat_generator, messages=_messages(prompt))
+            if held:
+                with suppress(Exception):
+                    return self._completion(
+                        await arun_component(self.chat_generator, messages=messages, **held)
+                    )
+            found = await arun_component(self.chat_generator, messages=messages)
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised, secrets_of(self.chat_generator))
             raise failure from failure.__cause__
+        self._refuses_schemas |= bool(held)
         return self._completion(found)
+
+    def _held_to(self, prompt: Prompt) -> dict[str, Any]:
+        """Further inputs that hold the generator to the prompt's schema; none where it cannot."""
+        generator = self.chat_generator
+        if prompt.schema is None or self._refuses_schemas:
+            return {}
+        if not isinstance(generator, OpenAIChatGenerator):
+            return {}
+        shape = {"name": prompt.name, "schema": dict(prompt.schema), "strict": True}
+        form = {"type": "json_schema", "json_schema": shape}
+        return {"generation_kwargs": {"response_format": form}}
 
     def _completion(self, found: Mapping[str, Any]) -> Completion:
         replies: list[ChatMessage] = found.get("replies") or []

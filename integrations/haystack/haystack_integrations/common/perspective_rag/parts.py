@@ -14,6 +14,7 @@ from haystack_integrations.common.perspective_rag.sockets import check_component
 from perspective_rag import (
     ConfigError,
     LLMExtractor,
+    LLMListJudge,
     Perspective,
     RetrievalResult,
     RuleExtractor,
@@ -40,7 +41,7 @@ def check_parts(given: Mapping[str, Any]) -> None:
             check_component_kind(name, given[name])
     if given["judge"] is not None and given["judge"] != "default":
         check_component("judge", given["judge"], framework='"default", None')
-    for name in ("extractor", "expander", "limiter", "telemetry"):
+    for name in ("extractor", "expander", "selector", "limiter", "telemetry"):
         if given.get(name) is not None:
             check_component(name, given[name])
 
@@ -55,9 +56,15 @@ def checked_perspectives(
     return tuple(given)
 
 
-def judge_of(choice: JudgeChoice) -> Judge | None:
-    """A judge: "default" is the one that comes with perspective_rag."""
-    return packaged_judge() if isinstance(choice, str) else choice
+def judge_of(choice: JudgeChoice, chat_generator: Any = None) -> Judge | None:
+    """A judge: "default" is the chat generator, which reads all candidates in one call, with the
+    judge that comes with perspective_rag behind it, or that judge alone.
+    """
+    if not isinstance(choice, str):
+        return choice
+    if chat_generator is None:
+        return packaged_judge()
+    return LLMListJudge(HaystackLLM(chat_generator), fallback=packaged_judge())
 
 
 def extractor_of(extractor: Extractor | None, chat_generator: Any) -> Extractor | None:

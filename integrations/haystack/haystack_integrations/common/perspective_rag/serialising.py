@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from haystack.core.errors import DeserializationError, SerializationError
@@ -23,7 +23,7 @@ from haystack_integrations.common.perspective_rag.parts import COMPONENTS
 from perspective_rag import Limiter, OpenTelemetry, Perspective, PipelineOptions
 from perspective_rag.extend import ALIASES, OPTION_NAMES
 
-_OBJECTS = ("document_store", "judge", "extractor", "expander", "telemetry")
+_OBJECTS = ("document_store", "judge", "extractor", "expander", "selector", "telemetry")
 _FUNCTIONS = ("skip_if", "dedup_key")
 
 
@@ -51,6 +51,13 @@ def _written(name: str, value: Any) -> Any:
         return {"capture_text": value.capture_text}
     if name == "filter_policy":
         return value.value
+    if (
+        name == "selector"
+        and is_dataclass(value)
+        and not isinstance(value, type)
+        and not hasattr(value, "to_dict")
+    ):
+        return default_to_dict(value, **asdict(value))
     if name in _OBJECTS and not hasattr(value, "to_dict"):
         raise SerializationError(
             f"{name}={type(value).__name__} cannot be written: give it to_dict and from_dict "

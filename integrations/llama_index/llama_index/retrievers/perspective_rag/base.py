@@ -46,14 +46,16 @@ from perspective_rag.extend import (
     Extractor,
     Options,
     ScoreKind,
+    Selector,
     Telemetry,
     changed_options,
     check_score_kind,
+    second_judge_of,
 )
 
 _PARAMETERS = (
-    *"adapter dedup_key embed_model expander extractor filters limiter judge llm telemetry".split(),
-    *"perspectives score_kind skip_if takes_vector".split(),
+    *"adapter dedup_key embed_model expander extractor filters limiter judge llm selector".split(),
+    *"perspectives score_kind skip_if takes_vector telemetry".split(),
 )
 
 
@@ -67,8 +69,9 @@ class PerspectiveRetriever(BaseRetriever):
     ``adapter`` knows what is special about a vector store that is not known here.
     ``filters`` reach the vector store with every search.
     ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
-    ``llm`` names the perspectives of a question, with rules to fall back on; without it the rules
-    do, or ``extractor``. ``perspectives`` names them once for all questions.
+    ``llm`` names the perspectives of a question and, under the default judge, reads all candidates
+    in one more call (``LLMListJudge``), with rules and the packaged judge to fall back on; without
+    it the rules name them, or ``extractor``. ``perspectives`` names them once for all questions.
     ``skip_if(question)``: where it is true, a follow-up such as "thanks" perhaps, the question is
     searched as it is, without perspectives and judge.
     ``dedup_key``: a metadata key, or a function of a node; nodes for which it gives the same are
@@ -101,6 +104,7 @@ class PerspectiveRetriever(BaseRetriever):
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
         expander: Expander | None = None,
+        selector: Selector | None = None,
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
         score_kind: ScoreKind = "similarity",
@@ -118,6 +122,7 @@ class PerspectiveRetriever(BaseRetriever):
             embed_model=embed_model,
             extractor=extractor,
             expander=expander,
+            selector=selector,
             limiter=limiter,
             telemetry=telemetry,
         )
@@ -134,10 +139,11 @@ class PerspectiveRetriever(BaseRetriever):
             raise CapabilityError(
                 f"no embedding model can be found in the {type(source).__name__}: pass embed_model="
             )
-        self._judge = judge
+        self._judge, self._llm = judge, llm
         self._extractor = extractor_of(extractor, llm)
         self._expander = expander
         self._perspectives = checked_perspectives(perspectives)
+        self._selector = selector
         self._skip_if = skip_if
         self._dedup_key = passage_dedup_key(dedup_key)
         check_score_kind(score_kind)
@@ -224,7 +230,7 @@ class PerspectiveRetriever(BaseRetriever):
         return nodes_of(tell(result), score_kind=self._score_kind, given=given)
 
     def _pipeline(self, bundle: QueryBundle, *, traced: bool = False) -> PerspectivePipeline:
-        model, judge = self._embed_model, judge_of(self._judge)
+        model, judge = self._embed_model, judge_of(self._judge, self._llm)
         if self._assumed and self.options.projection != "none":
             raise CapabilityError(
                 f"projection={self.options.projection!r} needs a retriever that reads "
@@ -234,8 +240,10 @@ class PerspectiveRetriever(BaseRetriever):
             self._store.for_query(bundle),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
             judge=seen(judge) if traced else judge,
+            second_judge=second_judge_of(self._judge, self._llm),
             extractor=self._extractor,
             expander=self._expander,
+            selector=self._selector,
             skip_if=self._skip_if,
             dedup_key=self._dedup_key,
             limiter=self._limiter,

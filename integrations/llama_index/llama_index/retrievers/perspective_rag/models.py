@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import CustomLLM
+from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.schema import QueryBundle
+from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from llama_index.retrievers.perspective_rag.embeddings import PackagedEmbeddings
 from perspective_rag import Completion, Prompt
@@ -86,36 +90,62 @@ class LlamaIndexLLM:
 
     ``arguments`` go with every request, for example ``temperature=0.0``. Nothing else does: which
     arguments a model takes differs from one LlamaIndex package to the next, and most are set on the
-    model itself.
+    model itself. A model that calls functions is held to the schema of a prompt as
+    ``structured_predict`` does it, by a tool; one that refuses is asked for JSON in plain text.
     """
 
     def __init__(self, model: BaseLLM, **arguments: Any) -> None:
         self.model = model
         self.name = model.metadata.model_name
         self._arguments = arguments
+        self._refuses_schemas = False
 
     def complete(self, prompt: Prompt) -> Completion:
         """The model's reply to a prompt; raises LLMError for whatever the model raises.
 
         Neither holds a key of the model's, should its server repeat it.
         """
+        messages, caller = _messages(prompt), self._caller(prompt)
         try:
-            reply = self.model.chat(_messages(prompt), **self._arguments)
+            if caller is not None:
+                # It may refuse the tool alone: a failure of the plain request is the model's.
+                with suppress(Exception):
+                    reply = caller.chat_with_tools([_tool(prompt)], **self._held(messages))
+                    return _completion(reply, self._secrets, caller)
+            reply = self.model.chat(messages, **self._arguments)
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised, self._secrets)
             raise failure from failure.__cause__
+        self._refuses_schemas |= caller is not None
         return _completion(reply, self._secrets)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same, without blocking the event loop."""
         if _chats_in_the_loop(self.model):
             return await in_thread(self.complete, prompt)
+        messages, caller = _messages(prompt), self._caller(prompt)
         try:
-            reply = await self.model.achat(_messages(prompt), **self._arguments)
+            if caller is not None:
+                with suppress(Exception):
+                    reply = await caller.achat_with_tools([_tool(prompt)], **self._held(messages))
+                    return _completion(reply, self._secrets, caller)
+            reply = await self.model.achat(messages, **self._arguments)
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised, self._secrets)
             raise failure from failure.__cause__
+        self._refuses_schemas |= caller is not None
         return _completion(reply, self._secrets)
+
+    def _caller(self, prompt: Prompt) -> FunctionCallingLLM | None:
+        """The model where it can be held to the prompt's schema, as the arguments of a tool."""
+        model = self.model
+        if prompt.schema is None or self._refuses_schemas:
+            return None
+        calls = isinstance(model, FunctionCallingLLM) and model.metadata.is_function_calling_model
+        return model if calls and isinstance(model, FunctionCallingLLM) else None
+
+    def _held(self, messages: list[ChatMessage]) -> dict[str, Any]:
+        return {"chat_history": messages, "tool_required": True, **self._arguments}
 
     @property
     def _secrets(self) -> list[str]:
@@ -135,9 +165,31 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
     return messages
 
 
-def _completion(response: ChatResponse, secrets: Sequence[str]) -> Completion:
+class _SchemaOfATool(ToolMetadata):
+    """A tool's description whose parameters are a JSON schema as it is."""
+
+    schema: Mapping[str, Any]
+
+    def get_parameters_dict(self) -> dict[str, Any]:
+        """The schema."""
+        return dict(self.schema)
+
+
+def _tool(prompt: Prompt) -> FunctionTool:
+    metadata = _SchemaOfATool("Takes the reply.", name=prompt.name)
+    metadata.schema = prompt.schema or {}
+    return FunctionTool(fn=lambda **given: given, metadata=metadata)
+
+
+def _completion(
+    response: ChatResponse, secrets: Sequence[str], caller: FunctionCallingLLM | None = None
+) -> Completion:
+    text = response.message.content or ""
+    if caller is not None:
+        calls = caller.get_tool_calls_from_response(response, error_on_no_tool_call=False)
+        text = json.dumps(calls[0].tool_kwargs, default=str) if calls else text
     return Completion(
-        text=without_secrets(response.message.content or "", secrets),
+        text=without_secrets(text, secrets),
         prompt_tokens=_tokens(response, "prompt_tokens", "input_tokens"),
         completion_tokens=_tokens(response, "completion_tokens", "output_tokens"),
     )

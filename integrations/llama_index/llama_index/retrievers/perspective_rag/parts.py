@@ -11,7 +11,7 @@ from llama_index.core.schema import QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 
 from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
-from perspective_rag import ConfigError, LLMExtractor, Perspective, RuleExtractor
+from perspective_rag import ConfigError, LLMExtractor, LLMListJudge, Perspective, RuleExtractor
 from perspective_rag.extend import (
     LLM,
     Extractor,
@@ -58,9 +58,18 @@ def checked_perspectives(
     return tuple(given)
 
 
-def judge_of(choice: JudgeChoice) -> Judge | None:
-    """A judge: "default" is the one that comes with perspective_rag."""
-    return packaged_judge() if isinstance(choice, str) else choice
+def judge_of(choice: JudgeChoice, llm: BaseLLM | LLM | None = None) -> Judge | None:
+    """A judge: "default" is ``llm``, which reads all candidates in one call, with the judge that
+    comes with perspective_rag behind it, or that judge alone.
+    """
+    if not isinstance(choice, str):
+        return choice
+    return packaged_judge() if llm is None else LLMListJudge(llm_of(llm), fallback=packaged_judge())
+
+
+def llm_of(llm: BaseLLM | LLM) -> LLM:
+    """LlamaIndex's model, or the library's, as an LLM."""
+    return LlamaIndexLLM(llm) if isinstance(llm, BaseLLM) else llm
 
 
 def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extractor | None:
@@ -69,8 +78,7 @@ def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extr
         return extractor
     if extractor is not None:
         raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
-    adapted = LlamaIndexLLM(llm) if isinstance(llm, BaseLLM) else llm
-    return LLMExtractor(adapted, fallback=RuleExtractor())
+    return LLMExtractor(llm_of(llm), fallback=RuleExtractor())
 
 
 def bundle_of(query: str | QueryBundle) -> QueryBundle:

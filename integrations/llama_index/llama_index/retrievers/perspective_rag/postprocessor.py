@@ -46,17 +46,19 @@ from perspective_rag.extend import (
     ChoiceOptions,
     Extractor,
     ScoreKind,
+    Selector,
     Telemetry,
     Vector,
     changed_options,
     check_score_kind,
+    second_judge_of,
 )
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
 
 _PARAMETERS = (
     *"dedup_key embed_model extractor limiter judge llm perspectives".split(),
-    *"score_kind skip_if telemetry".split(),
+    *"score_kind selector skip_if telemetry".split(),
 )
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
@@ -73,12 +75,14 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     """
 
     _judge: JudgeChoice = PrivateAttr()
+    _llm: BaseLLM | LLM | None = PrivateAttr()
     _extractor: Extractor | None = PrivateAttr()
     _embed_model: BaseEmbedding | None = PrivateAttr()
     _perspectives: Sequence[Perspective | str] | None = PrivateAttr()
     _skip_if: Callable[[str], Any] | None = PrivateAttr()
     _dedup_key: str | Callable[[Passage], Any] | None = PrivateAttr()
     _score_kind: ScoreKind = PrivateAttr()
+    _selector: Selector | None = PrivateAttr()
     _limiter: Limiter = PrivateAttr()
     _telemetry: Telemetry | None = PrivateAttr()
     _options: PipelineOptions = PrivateAttr()
@@ -91,6 +95,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         embed_model: BaseEmbedding | None = None,
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
+        selector: Selector | None = None,
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
         score_kind: ScoreKind = "similarity",
@@ -105,6 +110,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
             llm=llm,
             embed_model=embed_model,
             extractor=extractor,
+            selector=selector,
             limiter=limiter,
             telemetry=telemetry,
         )
@@ -112,10 +118,11 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self._options = changed_options(
             options, changes, parameters=_PARAMETERS, without=_SEARCHING
         )
-        self._judge = judge
+        self._judge, self._llm = judge, llm
         self._extractor = extractor_of(extractor, llm)
         self._embed_model = embed_model
         self._perspectives = checked_perspectives(perspectives)
+        self._selector = selector
         self._skip_if = skip_if
         self._dedup_key = passage_dedup_key(dedup_key)
         check_score_kind(score_kind)
@@ -171,7 +178,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _started(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
         if query is None:
             raise ConfigError("nodes are judged against a question: pass query_bundle or query_str")
-        judge = judge_of(self._judge)
+        judge = judge_of(self._judge, self._llm)
         name = judge.name if judge is not None else "none"
         dispatcher.event(
             ReRankStartEvent(query=query, nodes=nodes, top_n=self._options.k, model_name=name)
@@ -193,12 +200,14 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         return self._pipeline(bundle, nodes), bundle, hits
 
     def _pipeline(self, bundle: QueryBundle, nodes: Sequence[NodeWithScore]) -> PerspectivePipeline:
-        model, judge = self._embed_model, judge_of(self._judge)
+        model, judge = self._embed_model, judge_of(self._judge, self._llm)
         return PerspectivePipeline(
             _Given(nodes, takes_vector=model is not None),
             embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
             judge=seen(judge) if nodes else judge,
+            second_judge=second_judge_of(self._judge, self._llm),
             extractor=self._extractor,
+            selector=self._selector,
             skip_if=self._skip_if,
             dedup_key=self._dedup_key,
             limiter=self._limiter,

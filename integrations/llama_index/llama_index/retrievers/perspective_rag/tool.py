@@ -14,6 +14,7 @@ from perspective_rag.extend import (
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
     report_in,
+    tool_text,
 )
 
 
@@ -66,11 +67,14 @@ def _named(perspectives: list[str] | None) -> list[str] | None:
 
 
 def as_text(nodes: list[NodeWithScore]) -> str:
-    """The numbered nodes, each with the perspectives it supports."""
-    return "\n\n".join(map(_line, range(1, len(nodes) + 1), nodes)) or "Nothing was found."
-
-
-def _line(number: int, found: NodeWithScore) -> str:
-    sides = "; ".join(report_in(found.node.metadata)["perspectives"])
-    text = found.node.get_content(metadata_mode=MetadataMode.NONE)
-    return f"[{number}] {text}" + (f"\n    supports: {sides}" if sides else "")
+    """The numbered nodes, each with how it stands to the sides, and the sides without one."""
+    return tool_text(
+        [
+            (
+                str(node.metadata.get("title") or ""),
+                node.get_content(metadata_mode=MetadataMode.NONE),
+                report_in(node.metadata),
+            )
+            for node in (each.node for each in nodes)
+        ]
+    )

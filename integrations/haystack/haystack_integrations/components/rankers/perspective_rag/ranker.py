@@ -33,14 +33,16 @@ from perspective_rag.extend import (
     ChoiceOptions,
     Extractor,
     ScoreKind,
+    Selector,
     Telemetry,
     changed_options,
     check_score_kind,
+    second_judge_of,
 )
 
 _PARAMETERS = (
     *"chat_generator dedup_key document_embedder extractor judge limiter".split(),
-    *"perspectives score_kind skip_if telemetry text_embedder".split(),
+    *"perspectives score_kind selector skip_if telemetry text_embedder".split(),
 )
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
@@ -68,6 +70,7 @@ class PerspectiveRanker(PerspectiveComponent):
         document_embedder: Any = None,
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
+        selector: Selector | None = None,
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
         score_kind: ScoreKind = "similarity",
@@ -83,6 +86,7 @@ class PerspectiveRanker(PerspectiveComponent):
             "document_embedder": document_embedder,
             "perspectives": checked_perspectives(perspectives),
             "extractor": extractor,
+            "selector": selector,
             "skip_if": skip_if,
             "dedup_key": dedup_key,
             "score_kind": score_kind,
@@ -180,8 +184,10 @@ class PerspectiveRanker(PerspectiveComponent):
         pipeline = PerspectivePipeline(
             store,
             embedder=embedder,
-            judge=seen(judge_of(given["judge"])),
+            judge=seen(judge_of(given["judge"], given["chat_generator"])),
+            second_judge=second_judge_of(given["judge"], given["chat_generator"]),
             extractor=extractor_of(given["extractor"], given["chat_generator"]),
+            selector=given["selector"],
             skip_if=given["skip_if"],
             dedup_key=passage_dedup_key(given["dedup_key"]),
             telemetry=given["telemetry"],

@@ -40,14 +40,16 @@ from perspective_rag.extend import (
     Extractor,
     Options,
     ScoreKind,
+    Selector,
     Telemetry,
     changed_options,
     check_score_kind,
+    second_judge_of,
 )
 
 _PARAMETERS = (
     *"chat_generator dedup_key document_embedder document_store expander extractor filters".split(),
-    *"filter_policy judge limiter perspectives retriever score_kind skip_if".split(),
+    *"filter_policy judge limiter perspectives retriever score_kind selector skip_if".split(),
     *"telemetry text_embedder".split(),
 )
 
@@ -63,8 +65,10 @@ class PerspectiveRetriever(PerspectiveComponent):
     ``document_embedder`` embeds documents that come without their vector, where one is needed
     (default: ``text_embedder`` does).
     ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
-    ``chat_generator`` names the perspectives of a question, with rules to fall back on; without it
-    the rules do, or ``extractor``. ``perspectives`` names them once for all questions.
+    ``chat_generator`` names the perspectives of a question and, under the default judge, reads all
+    candidates in one more call (``LLMListJudge``), with rules and the packaged judge to fall back
+    on; without it the rules name them, or ``extractor``. ``perspectives`` names them once for all
+    questions.
     ``filters`` reach the retriever with every search; ``filter_policy`` says what those of a run do
     to them, as in Haystack's own retrievers.
     ``skip_if(question)``: where it is true, the question is searched as it is, without perspectives
@@ -97,6 +101,7 @@ class PerspectiveRetriever(PerspectiveComponent):
         perspectives: Sequence[Perspective | str] | None = None,
         extractor: Extractor | None = None,
         expander: Expander | None = None,
+        selector: Selector | None = None,
         skip_if: Callable[[str], Any] | None = None,
         dedup_key: DedupKey | None = None,
         score_kind: ScoreKind = "similarity",
@@ -117,6 +122,7 @@ class PerspectiveRetriever(PerspectiveComponent):
             "perspectives": checked_perspectives(perspectives),
             "extractor": extractor,
             "expander": expander,
+            "selector": selector,
             "skip_if": skip_if,
             "dedup_key": dedup_key,
             "score_kind": score_kind,
@@ -153,9 +159,11 @@ class PerspectiveRetriever(PerspectiveComponent):
         return PerspectivePipeline(
             self._store,
             embedder=embedder,
-            judge=seen(judge_of(given["judge"])),
+            judge=seen(judge_of(given["judge"], given["chat_generator"])),
+            second_judge=second_judge_of(given["judge"], given["chat_generator"]),
             extractor=extractor_of(given["extractor"], given["chat_generator"]),
             expander=given["expander"],
+            selector=given["selector"],
             skip_if=given["skip_if"],
             dedup_key=passage_dedup_key(given["dedup_key"]),
             telemetry=given["telemetry"],

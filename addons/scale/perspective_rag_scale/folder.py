@@ -1,0 +1,70 @@
+"""A pipeline over a folder that ``perspective-rag index --to faiss:FOLDER`` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perspective_rag.corpus import CachedEmbedder
+from perspective_rag.errors import ConfigError
+from perspective_rag.factories.larger import second_judge_of
+from perspective_rag.factories.local import LocalArguments, list_judge, with_sides
+from perspective_rag.judge.cascade import CascadeJudge
+from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.protocols import LLM, Embedder, Judge, SecondJudge
+from perspective_rag_scale.faiss_folder import FaissFolder
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def folder_pipeline(
+    folder: str | Path,
+    *,
+    embedder: Embedder | None = None,
+    judge: Judge | None = None,
+    llm: LLM | None = None,
+    llm_judge: Judge | None = None,
+    second_judge: SecondJudge | None = None,
+    **options: Unpack[LocalArguments],
+) -> PerspectivePipeline:
+    """A pipeline with the package's own embedder and judge that searches the folder by vector;
+    nothing is loaded but the models (see ``FaissFolder``).
+
+    ``judge``, ``llm``, ``llm_judge``, ``second_judge`` and ``options`` are those of
+    ``local_pipeline``. Raises CorpusError for a folder that is no finished index, ConfigError for
+    another embedder than the one it was built with and for ``llm_judge`` together with ``judge``.
+    """
+    if judge is not None and llm_judge is not None:
+        raise ConfigError("llm_judge is asked after the package's judge: give one of the two")
+    store = FaissFolder(folder)
+    if embedder is None:
+        from perspective_rag.backends.onnx_minilm import OnnxMiniLM
+
+        embedder = OnnxMiniLM()
+    name = embedder_name(embedder)
+    if name != store.manifest.model:
+        raise ConfigError(
+            f"{folder} was built with the encoder {store.manifest.model!r}, not {name!r}: their "
+            "vectors cannot be compared; pass the one it was built with"
+        )
+    embedder = CachedEmbedder(embedder, model_name=name)
+    if judge is None:
+        second_judge = second_judge or second_judge_of("default", llm or llm_judge)
+        judge = CascadeJudge(
+            CrossEncoderJudge(), embedder=embedder, store=store, llm_judge=llm_judge
+        )
+        judge = list_judge(llm, judge, llm_judge)
+    return PerspectivePipeline(
+        store,
+        embedder=embedder,
+        judge=judge,
+        second_judge=second_judge,
+        **with_sides(llm, options),
+    )
+
+
+def embedder_name(embedder: Embedder) -> str:
+    """What an embedder calls itself, else the name of its class."""
+    return str(getattr(embedder, "name", type(embedder).__name__))

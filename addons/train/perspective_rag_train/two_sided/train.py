@@ -1,0 +1,199 @@
+"""The long training: one core, resumable, with a checkpoint every ten minutes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from perspective_rag_train.two_sided.assess import assess
+from perspective_rag_train.two_sided.data import Row, mixed, sources
+from perspective_rag_train.two_sided.network import Encoding, TwoSided, from_base, padded, read
+from perspective_rag_train.two_sided.recipe import CHECKPOINT, CURVE, Recipe
+from perspective_rag_train.two_sided.weights import load_onnx
+
+RISING_STEPS = 40
+
+
+class Run:
+    """A training in ``folder``: gone on with where a checkpoint lies there; else begun from the
+    exported judge in ``weights``, else from ``base``.
+    """
+
+    def __init__(
+        self, folder: Path, data: Path, base: Path, recipe: Recipe, weights: Path | None = None
+    ) -> None:
+        self.folder, self.data, self.recipe = folder, data, recipe
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1), encoding="utf-8")
+        torch.manual_seed(recipe.seed)
+        self.encoding = Encoding(base / "tokenizer.json", recipe.max_tokens)
+        self.network = from_base(base)
+        saved = folder / CHECKPOINT
+        if weights is not None and not saved.is_file():
+            load_onnx(self.network, weights / "model.onnx")
+        frozen = [self.network.encoder.embeddings]
+        frozen += list(self.network.encoder.encoder.layer[: recipe.frozen_layers])
+        for part in frozen:
+            for parameter in part.parameters():
+                parameter.requires_grad_(False)
+        named = [(n, p) for n, p in self.network.named_parameters() if p.requires_grad]
+        self.learned = named
+        heads = [p for n, p in named if not n.startswith("encoder.")]
+        body = [p for n, p in named if n.startswith("encoder.")]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": body, "rate": recipe.learning_rate},
+             {"params": heads, "rate": recipe.head_rate}],
+            lr=recipe.learning_rate, betas=(0.9, 0.98), weight_decay=0.01,
+        )  # fmt: skip
+        self.average = {n: p.detach().clone() for n, p in named}
+        self.seconds, self.steps, self.rows = 0.0, 0, 0
+        if saved.is_file():
+            self._load(saved)
+        elif weights is not None:
+            # Hours count over every session, so that mix and schedule go on where they stood.
+            spent = json.loads((weights / "judge.json").read_text(encoding="utf-8"))["provenance"]
+            self.seconds, self.steps = spent["hours"] * 3600, spent["steps"]
+            self.rows = spent["rows"]
+        self.started = self.steps
+
+    @property
+    def progress(self) -> float:
+        """The share of the planned hours that has been spent."""
+        return min(1.0, self.seconds / (self.recipe.hours * 3600))
+
+    def train(self) -> None:
+        """Trains until the planned hours are spent; Ctrl-C keeps what was learned."""
+        recipe = self.recipe
+        batches = self._batches()
+        saved = assessed = self.seconds
+        losses: list[float] = []
+        try:
+            while self.progress < 1.0:
+                begun = time.process_time()
+                losses.append(self._step(next(batches)))
+                self.seconds += time.process_time() - begun
+                if self.steps % 50 == 0:
+                    self._say(f"loss {np.mean(losses[-100:]):.4f}")
+                if self.seconds - saved > recipe.checkpoint_minutes * 60:
+                    saved = self.seconds
+                    self._save()
+                if self.seconds - assessed > recipe.assess_minutes * 60:
+                    assessed = self.seconds
+                    self._assess(float(np.mean(losses[-200:])))
+        finally:
+            self._save()
+        self._assess(float(np.mean(losses[-200:])) if losses else math.nan)
+
+    def averaged(self) -> TwoSided:
+        """The network with its averaged weights."""
+        with torch.no_grad():
+            for name, parameter in self.learned:
+                parameter.copy_(self.average[name])
+        self.network.eval()
+        return self.network
+
+    def read(self, texts: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
+        """Probabilities (n, 4) of the averaged network, both orders averaged."""
+        current = {n: p.detach().clone() for n, p in self.learned}
+        network = self.averaged()
+        found = read(network, self.encoding, texts)
+        with torch.no_grad():
+            for name, parameter in self.learned:
+                parameter.copy_(current[name])
+        self.network.train()
+        return found
+
+    def _batches(self) -> Iterator[list[tuple[list[int], Row]]]:
+        """Batches of rows of like length, about ``tokens_per_step`` tokens each."""
+        rows = mixed(sources(self.data), self.recipe.seed + self.steps, lambda: self.progress)
+        rng = np.random.default_rng(self.recipe.seed + self.steps)
+        while True:
+            drawn = [next(rows) for _ in range(256)]
+            pool = [(self.encoding.ids(r.first, r.second, r.document), r) for r in drawn]
+            pool.sort(key=lambda each: len(each[0]))
+            batches: list[list[tuple[list[int], Row]]] = [[]]
+            for each in pool:
+                if len(each[0]) * (len(batches[-1]) + 1) > self.recipe.tokens_per_step:
+                    batches.append([])
+                batches[-1].append(each)
+            for at in rng.permutation(len(batches)):
+                yield batches[at]
+
+    def _step(self, batch: list[tuple[list[int], Row]]) -> float:
+        ids, mask = map(torch.from_numpy, padded([ids for ids, _ in batch]))
+        target = torch.tensor([row.target for _, row in batch])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = self.network(ids, mask)
+        loss = -(target * torch.log_softmax(logits.float(), dim=1)).sum(dim=1).mean()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([p for _, p in self.learned], 1.0)
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["rate"] * self._schedule()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.steps += 1
+        self.rows += len(batch)
+        keep = min(self.recipe.averaging, (self.steps + 1) / (self.steps + 10))
+        with torch.no_grad():
+            for name, parameter in self.learned:
+                self.average[name].lerp_(parameter, 1 - keep)
+        return float(loss.detach())
+
+    def _schedule(self) -> float:
+        """Up in ``warmup``, level, then down to nothing in ``cooldown`` of the planned hours.
+
+        A run that begins with an optimizer that has seen nothing rises over its first steps too.
+        """
+        rising = self.progress / self.recipe.warmup
+        falling = (1 - self.progress) / self.recipe.cooldown
+        anew = (self.steps - self.started + 1) / RISING_STEPS
+        return max(0.01, min(1.0, rising, falling, anew))
+
+    def _assess(self, loss: float) -> None:
+        """A sample of the side-taking passages of every set; ``assess`` reads them all."""
+        found: dict[str, Any] = {
+            "hours": round(self.seconds / 3600, 3), "steps": self.steps, "rows": self.rows,
+            "loss": round(loss, 4), **assess(self.read, self.data, at_most=100),
+        }  # fmt: skip
+        with (self.folder / CURVE).open("a", encoding="utf-8") as curve:
+            curve.write(json.dumps(found) + "\n")
+        for name in ("natural", "written", "pools_dev", "pools_open", "notes"):
+            self._say(f"{name} {found[name]['auc']:.3f} right {found[name]['right']:.3f}")
+
+    def _save(self) -> None:
+        state = {
+            "learned": {n: p.detach() for n, p in self.learned},
+            "average": self.average,
+            "optimizer": self.optimizer.state_dict(),
+            "seconds": self.seconds, "steps": self.steps, "rows": self.rows,
+        }  # fmt: skip
+        partial = self.folder / (CHECKPOINT + ".partial")
+        torch.save(state, partial)
+        os.replace(partial, self.folder / CHECKPOINT)
+
+    def _load(self, path: Path) -> None:
+        state = torch.load(path, weights_only=True)
+        with torch.no_grad():
+            for name, parameter in self.learned:
+                parameter.copy_(state["learned"][name])
+        self.average = state["average"]
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.seconds, self.steps, self.rows = state["seconds"], state["steps"], state["rows"]
+        self._say("resumed")
+
+    def _say(self, text: str) -> None:
+        hours = self.seconds / 3600
+        line = f"{hours:.2f} of {self.recipe.hours} h  step {self.steps}  rows {self.rows}  {text}"
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()

@@ -1,0 +1,79 @@
+"""What a person is told of where a passage is from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from perspective_rag.redaction import redacted
+from perspective_rag.text import printable
+from perspective_rag.types import Passage
+
+_LONGEST = 300
+_LONGEST_URL = 2000
+_URLS = ("url", "link", "source_url", "source")
+_DATES = ("date", "published", "published_at", "publication_date", "created", "year")
+_LEANINGS = ("leaning", "outlet_leaning", "political_leaning", "bias")
+# A folder of the machine's own: loaders of other libraries put one into "source".
+_MOTION = re.compile(
+    r"^TH[A-Z]{1,3}\b|(?i:^(?:this house|resolved)\b|\b(?:should|must|ought to)\b)|\?$"
+)
+_PATH = re.compile(r"^(?:file:/|[/\\~]|[A-Za-z]:[/\\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Title, source, address, date and the outlet's leaning, as far as the metadata has them."""
+
+    title: str
+    source: str
+    url: str | None
+    date: str | None
+    leaning: str | None
+
+
+def origin_of(passage: Passage) -> Origin:
+    """The origin of a passage: of a file the name alone, of an address only http and https without
+    a user.
+    """
+    metadata = passage.metadata
+    source = _line(metadata.get("source") or metadata.get("file"))
+    url = next((u for name in _URLS if (u := _address(metadata.get(name)))), None)
+    if not source and url is not None:
+        source = urlsplit(url).hostname or ""
+    return Origin(
+        _titled(_line(passage.title)) or _line(passage.id),
+        _without_folders(source),
+        url,
+        next((d for name in _DATES if (d := _line(metadata.get(name)))), None),
+        next((s for name in _LEANINGS if (s := _line(metadata.get(name)))), None),
+    )
+
+
+def _titled(title: str) -> str:
+    """A title; that of a debate says so, for its motion is not what the passage says."""
+    return f"debate: {title}" if _MOTION.search(title) else title
+
+
+def _line(value: Any) -> str:
+    if value is None or isinstance(value, (dict, list, tuple, set, bytes)):
+        return ""
+    return redacted(" ".join(printable(str(value)).split()))[:_LONGEST]
+
+
+def _without_folders(source: str) -> str:
+    return re.split(r"[/\\]", source.rstrip("/\\"))[-1] if _PATH.match(source) else source
+
+
+def _address(value: Any) -> str | None:
+    if not isinstance(value, str) or not value.lower().startswith(("http://", "https://")):
+        return None
+    text = value.strip()
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    sound = parts.hostname and parts.username is None and len(text) <= _LONGEST_URL
+    return text if sound and text.isprintable() and not re.search(r"[\s<>\"]", text) else None
