@@ -54,7 +54,7 @@ test-evaluation: $(VENV)-evaluation/.dev  ## the metrics for DeepEval and Ragas,
 		$(VENV)-evaluation/bin/python -m pytest -p no:xdist tests/evaluation
 
 test-torch: $(VENV)-torch/.dev  ## the tests that need PyTorch, and those of Parquet and datasets
-	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch tests/unit/corpus/test_formats.py
+	@HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest tests/torch tests/unit/local/corpus/test_formats.py
 
 # Minutes to install and to run, and so no part of .ci/run.
 test-vllm: $(VENV)-vllm/.dev  ## the real vLLM on a CPU: a small model in this process, behind a server and on Ray

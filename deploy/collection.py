@@ -134,7 +134,7 @@ def _batches(passages: Iterable[Passage]) -> Iterator[Sequence[Passage]]:
 
 
 if __name__ == "__main__":
-    from perspective_rag.corpus import read_corpus
+    from perspective_rag.local.corpus import read_corpus
 
     count = fill(
         read_corpus(sys.argv[1]),

@@ -14,24 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perspective_rag.answer.extractive import ExtractiveAnswerer as ExtractiveAnswerer
     from perspective_rag.answer.grounded import GroundedAnswerer as GroundedAnswerer
-    from perspective_rag.backends.bm25_index import BM25Store as BM25Store
-    from perspective_rag.backends.callables import CallableEmbedder as CallableEmbedder
-    from perspective_rag.backends.callables import CallableLLM as CallableLLM
-    from perspective_rag.backends.callables import CallableStore as CallableStore
-    from perspective_rag.backends.faiss_index import FaissStore as FaissStore
-    from perspective_rag.backends.llm_cache import CachedLLM as CachedLLM
-    from perspective_rag.backends.numpy_index import NumpyStore as NumpyStore
-    from perspective_rag.backends.onnx_minilm import OnnxMiniLM as OnnxMiniLM
-    from perspective_rag.backends.open_telemetry import OpenTelemetry as OpenTelemetry
-    from perspective_rag.backends.openai_compatible import (
-        OpenAICompatibleLLM as OpenAICompatibleLLM,
-    )
-    from perspective_rag.backends.sentence_transformers import (
-        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
-    )
-    from perspective_rag.corpus import CachedEmbedder as CachedEmbedder
-    from perspective_rag.corpus import Corpus as Corpus
-    from perspective_rag.engines.local import LocalEngine as LocalEngine
+    from perspective_rag.cover.guard import CoverageError as CoverageError
     from perspective_rag.errors import CapabilityError as CapabilityError
     from perspective_rag.errors import ConfigError as ConfigError
     from perspective_rag.errors import CorpusError as CorpusError
@@ -42,33 +25,50 @@ if TYPE_CHECKING:
     from perspective_rag.errors import MissingDependency as MissingDependency
     from perspective_rag.errors import PerspectiveRAGError as PerspectiveRAGError
     from perspective_rag.errors import RetrievalError as RetrievalError
-    from perspective_rag.expand.llm import LLMExpander as LLMExpander
-    from perspective_rag.expand.statements import NoExpansion as NoExpansion
-    from perspective_rag.expand.statements import StatementExpander as StatementExpander
-    from perspective_rag.extract.callable import CallableExtractor as CallableExtractor
-    from perspective_rag.extract.llm import LLMExtractor as LLMExtractor
-    from perspective_rag.extract.rules import GivenPerspectives as GivenPerspectives
-    from perspective_rag.extract.rules import RuleExtractor as RuleExtractor
-    from perspective_rag.factories.contexts import ContextReader as ContextReader
-    from perspective_rag.factories.contexts import Score as Score
-    from perspective_rag.factories.contexts import coverage_score as coverage_score
-    from perspective_rag.factories.contexts import listed_score as listed_score
-    from perspective_rag.factories.judges import load_judge as load_judge
-    from perspective_rag.factories.local import local_pipeline as local_pipeline
-    from perspective_rag.flow.drivers import arun as arun
-    from perspective_rag.flow.drivers import run as run
+    from perspective_rag.flow.driver import arun as arun
+    from perspective_rag.flow.driver import run as run
+    from perspective_rag.flow.engine import LocalEngine as LocalEngine
     from perspective_rag.flow.limiter import Limiter as Limiter
-    from perspective_rag.guard.require import CoverageError as CoverageError
     from perspective_rag.identity import passage_key as passage_key
     from perspective_rag.judge.cache import CachedJudge as CachedJudge
-    from perspective_rag.judge.callable import CallableJudge as CallableJudge
     from perspective_rag.judge.cascade import CascadeJudge as CascadeJudge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
     from perspective_rag.judge.llm_list import LLMListJudge as LLMListJudge
+    from perspective_rag.judge.pairs import CallableJudge as CallableJudge
     from perspective_rag.listing import Calibration as Calibration
     from perspective_rag.listing import ListingRule as ListingRule
+    from perspective_rag.local.bm25 import BM25Store as BM25Store
+    from perspective_rag.local.callables import CallableEmbedder as CallableEmbedder
+    from perspective_rag.local.callables import CallableLLM as CallableLLM
+    from perspective_rag.local.callables import CallableStore as CallableStore
+    from perspective_rag.local.contexts import ContextReader as ContextReader
+    from perspective_rag.local.contexts import Score as Score
+    from perspective_rag.local.contexts import coverage_score as coverage_score
+    from perspective_rag.local.contexts import listed_score as listed_score
+    from perspective_rag.local.corpus import CachedEmbedder as CachedEmbedder
+    from perspective_rag.local.corpus import Corpus as Corpus
+    from perspective_rag.local.indexes import FaissStore as FaissStore
+    from perspective_rag.local.indexes import NumpyStore as NumpyStore
+    from perspective_rag.local.judges import load_judge as load_judge
+    from perspective_rag.local.llm_cache import CachedLLM as CachedLLM
+    from perspective_rag.local.local_pipeline import local_pipeline as local_pipeline
+    from perspective_rag.local.onnx_minilm import OnnxMiniLM as OnnxMiniLM
+    from perspective_rag.local.openai_compatible import (
+        OpenAICompatibleLLM as OpenAICompatibleLLM,
+    )
+    from perspective_rag.local.sentence_transformers import (
+        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+    )
+    from perspective_rag.local.telemetry import OpenTelemetry as OpenTelemetry
     from perspective_rag.options import PipelineOptions as PipelineOptions
+    from perspective_rag.perspectives.find import CallableExtractor as CallableExtractor
+    from perspective_rag.perspectives.llm import LLMExtractor as LLMExtractor
+    from perspective_rag.perspectives.queries import LLMExpander as LLMExpander
+    from perspective_rag.perspectives.queries import NoExpansion as NoExpansion
+    from perspective_rag.perspectives.queries import StatementExpander as StatementExpander
+    from perspective_rag.perspectives.reading import GivenPerspectives as GivenPerspectives
+    from perspective_rag.perspectives.reading import RuleExtractor as RuleExtractor
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
     from perspective_rag.results import Answer as Answer
     from perspective_rag.results import Claim as Claim
@@ -91,18 +91,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "answer.extractive": ["ExtractiveAnswerer"],
     "answer.grounded": ["GroundedAnswerer"],
-    "backends.bm25_index": ["BM25Store"],
-    "backends.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
-    "backends.faiss_index": ["FaissStore"],
-    "backends.llm_cache": ["CachedLLM"],
-    "backends.numpy_index": ["NumpyStore"],
-    "backends.onnx_minilm": ["OnnxMiniLM"],
-    "backends.open_telemetry": ["OpenTelemetry"],
-    "backends.openai_compatible": ["OpenAICompatibleLLM"],
-    "backends.sentence_transformers": ["SentenceTransformerEmbedder"],
-    "corpus": ["CachedEmbedder", "Corpus"],
-    "engines.local": ["LocalEngine"],
-    "identity": ["passage_key"],
+    "cover.guard": ["CoverageError"],
     "errors": [
         "CapabilityError",
         "ConfigError",
@@ -115,26 +104,35 @@ _HOMES = {
         "PerspectiveRAGError",
         "RetrievalError",
     ],
-    "expand.llm": ["LLMExpander"],
-    "expand.statements": ["NoExpansion", "StatementExpander"],
-    "extract.callable": ["CallableExtractor"],
-    "extract.llm": ["LLMExtractor"],
-    "extract.rules": ["GivenPerspectives", "RuleExtractor"],
-    "flow.drivers": ["arun", "run"],
+    "flow.driver": ["arun", "run"],
+    "flow.engine": ["LocalEngine"],
     "flow.limiter": ["Limiter"],
-    "guard.require": ["CoverageError"],
+    "identity": ["passage_key"],
     "judge.cache": ["CachedJudge"],
-    "judge.callable": ["CallableJudge"],
     "judge.cascade": ["CascadeJudge"],
     "judge.cross_encoder": ["CrossEncoderJudge"],
     "judge.llm": ["LLMJudge"],
     "judge.llm_list": ["LLMListJudge"],
-    "factories.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
-    "factories.judges": ["load_judge"],
-    "factories.local": ["local_pipeline"],
-    "options": ["PipelineOptions"],
-    "pipeline": ["PerspectivePipeline"],
+    "judge.pairs": ["CallableJudge"],
     "listing": ["Calibration", "ListingRule"],
+    "local.bm25": ["BM25Store"],
+    "local.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
+    "local.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
+    "local.corpus": ["CachedEmbedder", "Corpus"],
+    "local.indexes": ["FaissStore", "NumpyStore"],
+    "local.judges": ["load_judge"],
+    "local.llm_cache": ["CachedLLM"],
+    "local.local_pipeline": ["local_pipeline"],
+    "local.onnx_minilm": ["OnnxMiniLM"],
+    "local.openai_compatible": ["OpenAICompatibleLLM"],
+    "local.sentence_transformers": ["SentenceTransformerEmbedder"],
+    "local.telemetry": ["OpenTelemetry"],
+    "options": ["PipelineOptions"],
+    "perspectives.find": ["CallableExtractor"],
+    "perspectives.llm": ["LLMExtractor"],
+    "perspectives.queries": ["LLMExpander", "NoExpansion", "StatementExpander"],
+    "perspectives.reading": ["GivenPerspectives", "RuleExtractor"],
+    "pipeline": ["PerspectivePipeline"],
     "results": ["Answer", "Claim", "Coverage", "RetrievalResult"],
     "types": [
         "Candidate",

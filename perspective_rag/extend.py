@@ -26,24 +26,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perspective_rag.cover.choose import select
+from perspective_rag.cover.guard import guard
+from perspective_rag.cover.selectors import (
+    MMR,
+    GreedyCoverage,
+    JointCoverage,
+    PlainFirst,
+    TopK,
+    XQuAD,
+)
 from perspective_rag.errors import unknown_name
-from perspective_rag.expand.expand import expand
-from perspective_rag.extract.callable import CallableExtractor
-from perspective_rag.extract.extract import extract
-from perspective_rag.extract.rules import as_perspectives
-from perspective_rag.factories.larger import larger_judge, second_judge_of
-from perspective_rag.flow.observer import Observer, Telemetry
-from perspective_rag.flow.recording import degrade, note
+from perspective_rag.flow.driver import in_thread, map_in_threads
 from perspective_rag.flow.request import Request
 from perspective_rag.flow.steps import Call, Flow, Note, Reply, ask, call, complete
-from perspective_rag.flow.threads import in_thread, map_in_threads
-from perspective_rag.guard.guard import guard
-from perspective_rag.judge.best_first import judge
-from perspective_rag.judge.callable import CallableJudge
+from perspective_rag.flow.trace import Observer, Telemetry, degrade, note
 from perspective_rag.judge.cross_encoder import packaged_judge
-from perspective_rag.judge.support import judge_table
+from perspective_rag.judge.pairs import CallableJudge
+from perspective_rag.judge.support import judge, judge_table
 from perspective_rag.judge.watched import WatchedJudge
-from perspective_rag.merge.merge import merge
+from perspective_rag.local.judges import larger_judge, second_judge_of
 from perspective_rag.options import (
     ALIASES,
     OPTION_NAMES,
@@ -55,6 +57,9 @@ from perspective_rag.options import (
     RerankName,
     changed_options,
 )
+from perspective_rag.perspectives.find import CallableExtractor, extract
+from perspective_rag.perspectives.queries import expand
+from perspective_rag.perspectives.reading import as_perspectives
 from perspective_rag.prompts.replies import no_reply
 from perspective_rag.prompts.tool import (
     TOOL_DESCRIPTION,
@@ -85,9 +90,8 @@ from perspective_rag.protocols import (
     StreamsText,
     TellsClaims,
 )
-from perspective_rag.rank.rank import rank
 from perspective_rag.redaction import scrubbing, secrets_of, without_secrets
-from perspective_rag.results.annotations import (
+from perspective_rag.results import (
     ANNOTATIONS,
     ScoreKind,
     annotations_of,
@@ -96,20 +100,11 @@ from perspective_rag.results.annotations import (
     scores_of,
     without_annotations,
 )
-from perspective_rag.search.search import search
-from perspective_rag.search.vectors import scored_hits
-from perspective_rag.select.choose import select
-from perspective_rag.select.selectors import (
-    MMR,
-    GreedyCoverage,
-    JointCoverage,
-    PlainFirst,
-    TopK,
-    XQuAD,
-)
+from perspective_rag.search.merge import merge
+from perspective_rag.search.rank import rank
+from perspective_rag.search.search import scored_hits, search
 from perspective_rag.types import Matrix, Selection, Vector
-from perspective_rag.validation import check_component
-from perspective_rag.values import copy_metadata
+from perspective_rag.validation import check_component, copy_metadata
 
 if TYPE_CHECKING:
     from perspective_rag.testing import (

@@ -9,7 +9,7 @@ from typing import Any
 from perspective_rag.errors import ConfigError
 from perspective_rag.text import nfkc
 from perspective_rag.types import Passage
-from perspective_rag.values import as_text
+from perspective_rag.validation import as_text
 
 DedupKey = str | Callable[[Passage], Any]
 """A metadata key, or a function: passages for which it gives the same are one passage."""

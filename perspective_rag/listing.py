@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.storage.whole_file import replace_file
-from perspective_rag.values import from_json
+from perspective_rag.storage.files import replace_file
+from perspective_rag.validation import from_json
 
 FORMAT = 1
 """Of the file of a calibration."""

@@ -17,34 +17,32 @@ from perspective_rag.answer.answer import Tell, answer
 from perspective_rag.answer.checking import ClaimCheck
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.reported import only_reports
+from perspective_rag.cover.choose import select
+from perspective_rag.cover.guard import guard, require_coverage
 from perspective_rag.errors import ConfigError
-from perspective_rag.expand.expand import expand
-from perspective_rag.expand.statements import StatementExpander
-from perspective_rag.extract.extract import extract
-from perspective_rag.extract.language import caution
-from perspective_rag.extract.rules import RuleExtractor
-from perspective_rag.extract.skip import SkipIf, check_skip_if
-from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.driver import arun, run
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.observer import Telemetry
-from perspective_rag.flow.recording import whole_request
 from perspective_rag.flow.request import Request
 from perspective_rag.flow.steps import Flow
-from perspective_rag.guard.guard import guard
-from perspective_rag.guard.require import require_coverage
+from perspective_rag.flow.trace import Telemetry, whole_request
 from perspective_rag.identity import DedupKey, identity_by
-from perspective_rag.judge.best_first import is_judged, judge, rule_of
 from perspective_rag.judge.second_reading import second_reading
 from perspective_rag.judge.support import (
     coverage_of,
+    is_judged,
+    judge,
     related,
     relevance_floor,
     relevance_scale,
+    rule_of,
     says_nothing,
 )
-from perspective_rag.merge.merge import candidates_of, merge, origins
+from perspective_rag.maths.mmr import check_chosen
 from perspective_rag.options import Options, PipelineOptions
-from perspective_rag.project.parts import projection_for
+from perspective_rag.perspectives.cleaning import caution
+from perspective_rag.perspectives.find import SkipIf, check_skip_if, extract
+from perspective_rag.perspectives.queries import StatementExpander, expand
+from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.protocols import (
     Answerer,
     Embedder,
@@ -55,14 +53,11 @@ from perspective_rag.protocols import (
     Selector,
     Store,
 )
-from perspective_rag.rank.rank import rank
-from perspective_rag.rank.relevance import with_similarity
-from perspective_rag.reporting.display import pipeline_in_a_line
-from perspective_rag.results import Answer, RetrievalResult
-from perspective_rag.search.capabilities import check_capabilities
-from perspective_rag.search.search import search
-from perspective_rag.select.check import check_chosen
-from perspective_rag.select.choose import select
+from perspective_rag.results import Answer, RetrievalResult, pipeline_in_a_line
+from perspective_rag.search.merge import candidates_of, merge, origins
+from perspective_rag.search.projections import projection_for
+from perspective_rag.search.rank import rank, with_similarity
+from perspective_rag.search.search import check_capabilities, search
 from perspective_rag.text import valid
 from perspective_rag.types import Candidate, Extraction, Hit, Perspective
 from perspective_rag.validation import check_components

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from perspective_rag.errors import ConfigError
 from perspective_rag.redaction import redacted, scrubbed
 from perspective_rag.text import printable, valid
-from perspective_rag.validation import is_number, valid_fields
-from perspective_rag.values import as_text, json_ready
+from perspective_rag.validation import as_text, is_number, json_ready, valid_fields
 
 Stance = Literal["support", "oppose"]
 

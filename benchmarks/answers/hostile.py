@@ -13,7 +13,7 @@ from benchmarks.answers.methods import PROMPT, Method, Reply
 from perspective_rag import Passage
 from perspective_rag.answer.citations import without_marks
 from perspective_rag.prompts import load_prompt, read_prompt
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 from perspective_rag.text import printable, text_key
 
 CATALOGUE = Path(__file__).with_name("hostile.jsonl")

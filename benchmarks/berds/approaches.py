@@ -12,9 +12,9 @@ from benchmarks.berds.retrievers import Ask, Retriever
 from perspective_rag import Hit, NoExpansion, Passage, PerspectivePipeline, StatementExpander
 from perspective_rag.errors import unknown_name
 from perspective_rag.identity import passage_key
-from perspective_rag.merge.fusion import round_robin
+from perspective_rag.maths.fusion import round_robin
+from perspective_rag.maths.mmr import mmr_from_embeddings, scale_relevance
 from perspective_rag.protocols import Embedder, Expander, Judge
-from perspective_rag.select.mmr import mmr_from_embeddings, scale_relevance
 
 POOL = 100
 LAMBDAS = (0.5, 0.75, 0.9, 0.95, 0.99)

@@ -21,7 +21,7 @@ from benchmarks.core.schema import Strict, checked
 from perspective_rag import ConfigError, PipelineOptions
 from perspective_rag.errors import unknown_name
 from perspective_rag.options import resolve_aliases
-from perspective_rag.storage.toml_file import read_toml
+from perspective_rag.storage.files import read_toml
 
 VALIDATED = "pipeline"
 _MEASURED_AT = ("k", "strict", "coverage")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.berds.published_ids import read_ids
-from perspective_rag.backends.filters import Positions, indexable, passing, rows_of
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.flow.threads import in_thread
+from perspective_rag.flow.driver import in_thread
+from perspective_rag.local.indexes import Positions, indexable, passing, rows_of
+from perspective_rag.maths.vectors import as_vector
 from perspective_rag.types import Hit, Passage, Vector
 from perspective_rag.validation import count
-from perspective_rag.vectors import as_vector
 from perspective_rag_scale.faiss_kinds import faiss_module, read_faiss, search_depth
 
 _OVERFETCH = 20

@@ -18,9 +18,9 @@ from perspective_rag import (
 )
 from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.errors import unknown_name
-from perspective_rag.factories.judges import load_judge as load_preset
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.judge.presets import PRESETS
+from perspective_rag.judge.llm import PRESETS
+from perspective_rag.local.judges import load_judge as load_preset
 from perspective_rag.protocols import LLM, Embedder, Judge
 
 Identity = Mapping[str, Any]

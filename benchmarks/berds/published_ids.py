@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 
 _PICKLED = (".pkl", ".pickle", ".dpr", ".meta")
 

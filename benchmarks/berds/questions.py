@@ -13,7 +13,7 @@ from typing import Any
 
 from perspective_rag import CorpusError, MissingDependency
 from perspective_rag.errors import unknown_name
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 
 HUB = {
     "arguana": "timchen0618/Arguana",

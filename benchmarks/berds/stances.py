@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.berds.questions import Question
 from perspective_rag import PerspectiveRAGError
-from perspective_rag.extract.rules import RuleExtractor
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
+from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.protocols import LLM
 from perspective_rag.types import Prompt
 

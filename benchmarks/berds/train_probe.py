@@ -17,7 +17,7 @@ from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import CachedEmbedder, OnnxMiniLM
 from perspective_rag.protocols import Embedder
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 from perspective_rag.types import Matrix, Vector
 
 Rows = list[tuple[str, str, str]]

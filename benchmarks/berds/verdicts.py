@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
 from perspective_rag import Passage, Perspective
-from perspective_rag.engines.engine import Engine
+from perspective_rag.flow.engine import Engine
 from perspective_rag.judge.stream import Pair, judge_stream
 from perspective_rag.protocols import Judge
 from perspective_rag.storage.append_log import AppendLog

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from perspective_rag import CrossEncoderJudge
-from perspective_rag.factories.judges import load_judge
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.judge.presets import PRESETS
+from perspective_rag.judge.llm import PRESETS
+from perspective_rag.local.judges import load_judge
 from perspective_rag.protocols import Judge
 
 JUDGES = "default, a folder, a preset or a model id"

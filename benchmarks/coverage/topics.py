@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from benchmarks.core.gold import GoldSet
-from perspective_rag.extract.english import BASE_VERBS, PRONOUNS
-from perspective_rag.extract.negation import main_verb
+from perspective_rag.perspectives.negation import main_verb
+from perspective_rag.perspectives.words import BASE_VERBS, PRONOUNS
 
 _FORMULA = re.compile(
     r"^(?:this house (?:would|believes(?: that)?|supports|regrets)|we should|let us)\s+",

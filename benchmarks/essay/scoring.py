@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from perspective_rag import MissingDependency, Passage, Perspective, run
-from perspective_rag.extract.negation import negate
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.perspectives.negation import negate
 from perspective_rag.protocols import Judge
 from perspective_rag.text import split_sentences
 

@@ -14,8 +14,8 @@ import perspective_rag
 from benchmarks.gpu.device import HALVES, Device, Limits, not_measured, row
 from perspective_rag import MissingDependency
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.judge.encoding import PairEncoder, batches_by_length
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.judge.models import PairEncoder, batches_by_length
+from perspective_rag.storage.files import json_lines
 
 GOAL = 3_800
 """Pairs a second that the judge is to reach on one GPU."""

@@ -17,8 +17,8 @@ from perspective_rag import (
     local_pipeline,
     run,
 )
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.judge.best_first import BATCH
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.judge.support import BATCH
 from perspective_rag.protocols import Embedder, Judge
 
 QUESTIONS = tuple((Path(__file__).parent / "questions.txt").read_text("utf-8").splitlines())

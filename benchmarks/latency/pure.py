@@ -11,16 +11,16 @@ import numpy as np
 
 from benchmarks.latency.timing import alternately, percentiles
 from perspective_rag import Candidate, Hit, Passage, Perspective, PerspectivePipeline
+from perspective_rag.cover.choose import choose
 from perspective_rag.flow.steps import Flow
 from perspective_rag.listing import ListingRule
-from perspective_rag.merge.merge import merge_rankings
+from perspective_rag.maths.mmr import mmr_from_embeddings
+from perspective_rag.maths.projection import project_query, projected_scores
+from perspective_rag.maths.vectors import cosine, normalised
 from perspective_rag.options import PipelineOptions
-from perspective_rag.project.table import project_query, projected_scores
+from perspective_rag.search.merge import merge_rankings
 from perspective_rag.search.search import Ranking
-from perspective_rag.select.choose import choose
-from perspective_rag.select.mmr import mmr_from_embeddings
 from perspective_rag.types import Matrix, Query, Vector
-from perspective_rag.vectors import cosine, normalised
 
 DIMENSIONS = 384
 FETCH_K = 100

@@ -20,11 +20,10 @@ from perspective_rag import (
     Passage,
     Prompt,
 )
-from perspective_rag.judge.list_replies import Grade, ListVerdict, letter, parse_list_reply
-from perspective_rag.judge.quotes import find_quote
+from perspective_rag.judge.llm_list import Grade, ListVerdict, find_quote, letter, parse_list_reply
 from perspective_rag.prompts.replies import strip_reasoning
+from perspective_rag.storage.files import json_lines
 from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.storage.jsonl import json_lines
 
 POOL = 40
 """No pool holds more passages: a question is one call."""

@@ -29,7 +29,7 @@ from benchmarks.load.serve import measure_serve
 from benchmarks.load.server import APP
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 
 USERS = (1, 2, 4, 8, 16, 32)
 SERVED_USERS = (50,)

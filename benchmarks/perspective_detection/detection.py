@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import Verdicts
 from perspective_rag.errors import CorpusError
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 from perspective_rag.types import Vector
 from perspective_rag_train.data import LabelledPair
 from perspective_rag_train.metrics import auc, evaluate, expected_calibration_error, f1

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import CrossEncoderJudge, Passage, Perspective
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Vector

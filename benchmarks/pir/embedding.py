@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import ConfigError
-from perspective_rag.corpus import CachedEmbedder
+from perspective_rag.local.corpus import CachedEmbedder
 from perspective_rag.protocols import Embedder
 from perspective_rag.storage.append_log import slug
 from perspective_rag.types import Matrix

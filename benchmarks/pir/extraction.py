@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import Extraction, LLMExtractor, RuleExtractor, run
 from perspective_rag.errors import LLMError, LLMReplyError
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.protocols import LLM, Extractor
 
 PROMPT = Path(__file__).with_name("extract_perspective.txt")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perspective_rag.project.adaptive import COMMON, FULL_SPREAD, adaptive_scores
-from perspective_rag.project.table import projected_scores
+from perspective_rag.maths.adaptive import COMMON, FULL_SPREAD, adaptive_scores
+from perspective_rag.maths.projection import projected_scores
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.types import Matrix
-from perspective_rag.vectors import cosine
 
 Method = Callable[[Matrix, Matrix, Matrix, Matrix], Matrix]
 
@@ -40,7 +40,7 @@ def plain(queries: Matrix, roots: Matrix, perspectives: Matrix, corpus: Matrix) 
 def adaptive(
     kinds: Matrix | None = None, *, common: float = COMMON, full_at: float = FULL_SPREAD
 ) -> Method:
-    """The projection chosen for each query (``perspective_rag.project.adaptive``).
+    """The projection chosen for each query (``perspective_rag.maths.adaptive``).
 
     ``kinds`` are the vectors of ``KINDS`` from the same encoder, shape (m, d); None does without.
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.pir.tasks import Task
-from perspective_rag.extract.rules import extract_by_rule
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.judge.best_first import stance_asked
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.judge.support import stance_asked
 from perspective_rag.options import PipelineOptions
+from perspective_rag.perspectives.reading import extract_by_rule
 from perspective_rag.protocols import Judge
-from perspective_rag.rank.stance import rerank_by_stance
+from perspective_rag.search.rank import rerank_by_stance
 from perspective_rag.types import Candidate, Matrix, Passage, Perspective
 
 BEFORE = 10.0

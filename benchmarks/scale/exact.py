@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.scale.vectors import CHUNK, blocks
-from perspective_rag.project.adaptive import CANDIDATES, Parts, choose, parts
-from perspective_rag.project.table import project_query
+from perspective_rag.maths.adaptive import CANDIDATES, Parts, choose, parts
+from perspective_rag.maths.projection import project_query
+from perspective_rag.maths.vectors import normalised
 from perspective_rag.types import Matrix, Vector
-from perspective_rag.vectors import normalised
 
 Triple = tuple[Vector, Vector, Vector]
 Positions = NDArray[np.int64]

@@ -12,8 +12,8 @@ from benchmarks.latency.timing import percentiles
 from benchmarks.scale.exact import Exact, K, Positions, Triple, recall, rows_at
 from benchmarks.scale.store import FixedCost, LookUp, Noted
 from perspective_rag import PerspectivePipeline
-from perspective_rag.project.adaptive import CANDIDATES, choose, parts
-from perspective_rag.project.table import project_query, projected_scores
+from perspective_rag.maths.adaptive import CANDIDATES, choose, parts
+from perspective_rag.maths.projection import project_query, projected_scores
 from perspective_rag.types import Matrix, Vector
 
 FETCH_K = 100

@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.identity import normalised_text
-from perspective_rag.project.parts import Fixed, perspective_text
-from perspective_rag.project.table import project_query
+from perspective_rag.maths.projection import project_query
+from perspective_rag.maths.vectors import ZERO_NORM, as_matrix, as_vector, is_zero, normalised
 from perspective_rag.protocols import Projected, Reranked, Store
+from perspective_rag.search.projections import Fixed, perspective_text
 from perspective_rag.types import Extraction, Matrix, Query, Vector
-from perspective_rag.vectors import ZERO_NORM, as_matrix, as_vector, is_zero, normalised
 
 _ONLINE = Fixed("pap+")
 _ROWS_AT_ONCE = 4096

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scale.exact import Positions
+from perspective_rag.flow.driver import in_thread
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.threads import in_thread
 from perspective_rag.types import Hit, Matrix, Passage, Perspective, Vector
 from perspective_rag_scale.faiss_folder import FaissFolder
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.project.adaptive import KINDS
+from perspective_rag.maths.adaptive import KINDS
+from perspective_rag.maths.vectors import normalised
 from perspective_rag.types import Matrix, Vector
-from perspective_rag.vectors import normalised
 
 DIMENSIONS = 384
 CHUNK = 50_000

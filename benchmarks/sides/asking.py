@@ -24,9 +24,9 @@ from perspective_rag import (
 from perspective_rag.flow.steps import Flow, complete
 from perspective_rag.judge.support import judge_table
 from perspective_rag.listing import ListingRule
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.protocols import Embedder, Judge, JudgesSides, Selector
 from perspective_rag.types import Matrix, Vector
-from perspective_rag.vectors import cosine
 
 
 class WatchedJudge:

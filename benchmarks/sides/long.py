@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.sides.asking import Bench
 from perspective_rag import Corpus, Hit, Passage
 from perspective_rag.listing import PACKAGED
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 from perspective_rag.text import text_key, words
 
 PLACES = ("alone", "at the start", "in the middle", "at the end")

@@ -12,9 +12,7 @@ from benchmarks.sides.asking import PoolBench
 from benchmarks.sides.data import SIDES, PoolQuestion
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import both_sides, listing
-from perspective_rag.protocols import Selector
-from perspective_rag.select.coverage_greedy import coverage_greedy
-from perspective_rag.select.selectors import (
+from perspective_rag.cover.selectors import (
     MMR,
     GreedyCoverage,
     JointCoverage,
@@ -22,6 +20,8 @@ from perspective_rag.select.selectors import (
     TopK,
     XQuAD,
 )
+from perspective_rag.maths.coverage import coverage_greedy
+from perspective_rag.protocols import Selector
 
 PLAIN = "top-k"
 GUARDED = "guarded (defaults)"

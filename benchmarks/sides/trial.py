@@ -22,7 +22,7 @@ from benchmarks.core.results import CHECKOUT
 from perspective_rag import Corpus, local_pipeline
 from perspective_rag.answer.citations import citation_keys
 from perspective_rag.results import Answer, RetrievalResult
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 
 LABELS = Path(__file__).parent / "trial_labels.jsonl"
 MEANING = {"S": "support", "s": "support", "O": "oppose", "o": "oppose", "N": "neither"}

@@ -20,9 +20,9 @@ from benchmarks.core.command import publish, run_command
 from benchmarks.soak.experiment import holds, measure_soak
 from benchmarks.soak.report import table
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
-from perspective_rag.corpus.loading import EXAMPLE_DEBATES
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
+from perspective_rag.storage.files import json_lines
 
 SECONDS, USERS, AWAY = 600.0, 2, 20.0
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import LLMJudge
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.stream import Pair
 from perspective_rag.types import Vector
 

@@ -21,7 +21,7 @@ import httpcore
 import httpx
 
 from benchmarks.web.addresses import PageRefused, is_public
-from perspective_rag.flow import threads
+from perspective_rag.flow import driver as threads
 
 AGENT = "perspective-rag"
 FAILURES = (

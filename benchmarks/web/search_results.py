@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from perspective_rag.errors import ConfigError, MissingDependency, RetrievalError
 from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 
 _URL_FIELDS = ("url", "link", "href")
 _LIST_FIELDS = ("results", "organic", "items", "webPages", "value", "data")

@@ -11,9 +11,9 @@ from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.sections import in_sections, lacking
 from perspective_rag.answer.standing import strengths
 from perspective_rag.errors import ConfigError, PerspectiveRAGError
-from perspective_rag.flow.recording import degrade, note, whole_request
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.inner import pair_judge
+from perspective_rag.flow.trace import degrade, note, whole_request
+from perspective_rag.judge.support import pair_judge
 from perspective_rag.protocols import Answerer, Judge, TellsClaims
 from perspective_rag.redaction import scrubbed
 from perspective_rag.results import Answer, Claim, RetrievalResult

@@ -12,10 +12,9 @@ import numpy as np
 
 from perspective_rag.answer.citations import citation_keys, without_marks
 from perspective_rag.errors import unknown_name
-from perspective_rag.flow.recording import degrade
 from perspective_rag.flow.steps import Flow
-from perspective_rag.judge.sides import read_passages
-from perspective_rag.judge.support import judge_table, listing_rule
+from perspective_rag.flow.trace import degrade
+from perspective_rag.judge.support import judge_table, listing_rule, read_passages
 from perspective_rag.protocols import Judge
 from perspective_rag.results import Claim, RetrievalResult
 from perspective_rag.text import text_key

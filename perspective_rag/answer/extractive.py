@@ -24,10 +24,9 @@ from perspective_rag.answer.sentences import (
     tells_a_story,
 )
 from perspective_rag.answer.standing import standing
-from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.steps import Flow
-from perspective_rag.judge.inner import pair_judge
-from perspective_rag.judge.sides import read_passages
+from perspective_rag.flow.trace import degrade, note
+from perspective_rag.judge.support import pair_judge, read_passages
 from perspective_rag.protocols import Judge
 from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
 from perspective_rag.text import text_key

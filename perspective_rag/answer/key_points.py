@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.flow.recording import degrade
 from perspective_rag.flow.steps import Flow, call
+from perspective_rag.flow.trace import degrade
 from perspective_rag.listing import PACKAGED
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.protocols import Embedder
 from perspective_rag.results import RetrievalResult
-from perspective_rag.vectors import cosine
 
 MANY = 4
 """Passages of a side from which their arguments are put together."""

@@ -10,7 +10,7 @@ from itertools import islice
 
 from perspective_rag.answer.citations import without_marks
 from perspective_rag.answer.excerpts import without_headings
-from perspective_rag.select.near_duplicates import first_copies
+from perspective_rag.maths.vectors import first_copies
 from perspective_rag.text import split_sentences, text_key, words
 from perspective_rag.types import Candidate
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import CorpusError
-from perspective_rag.extract.rules import both_sides, extract_by_rule
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.perspectives.reading import both_sides, extract_by_rule
 from perspective_rag.protocols import Extractor
-from perspective_rag.storage.jsonl import json_object, numbered_lines
-from perspective_rag.storage.whole_file import replace_file
+from perspective_rag.storage.files import json_object, numbered_lines, replace_file
 from perspective_rag.text import text_key
 from perspective_rag.types import Degradation, Perspective, Stance
 

@@ -12,14 +12,19 @@ from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.pairs import not_judged
-from perspective_rag.judge.sides import read_passages, rule_for
 from perspective_rag.judge.stream import Pair, judge_stream, no_verdicts
-from perspective_rag.judge.support import related, relevance_floor, relevance_scale
+from perspective_rag.judge.support import (
+    read_passages,
+    related,
+    relevance_floor,
+    relevance_scale,
+    rule_for,
+)
 from perspective_rag.listing import Calibration, ListingRule
 from perspective_rag.protocols import Embedder, Judge
-from perspective_rag.rank.relevance import with_names
 from perspective_rag.redaction import raise_scrubbed
-from perspective_rag.search.vectors import nearness
+from perspective_rag.search.rank import with_names
+from perspective_rag.search.search import nearness
 from perspective_rag.types import Candidate, Degradation, Passage, Vector
 
 BATCH = 16

@@ -29,8 +29,7 @@ from perspective_rag.calibrate.fit import (
 )
 from perspective_rag.calibrate.marks import MARKS, Row, chosen
 from perspective_rag.errors import ConfigError
-from perspective_rag.judge.sides import rule_for
-from perspective_rag.judge.support import own_floor
+from perspective_rag.judge.support import own_floor, rule_for
 from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Judge

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.storage.jsonl import json_lines
-from perspective_rag.storage.whole_file import replace_file
+from perspective_rag.storage.files import json_lines, replace_file
 from perspective_rag.types import Passage
 
 MARKS = {

@@ -18,7 +18,7 @@ from perspective_rag.commands.parts import (
     opened_pipeline,
     whole,
 )
-from perspective_rag.judge.inner import quick_judge
+from perspective_rag.judge.support import quick_judge
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.results import Answer, RetrievalResult
 from perspective_rag.text import escaped

@@ -22,7 +22,6 @@ from perspective_rag.audit import (
 )
 from perspective_rag.audit.error import PACKAGED
 from perspective_rag.audit.measure import Progress, check_cuts
-from perspective_rag.backends.callables import CallableStore
 from perspective_rag.commands.parts import (
     build_pipeline,
     calibration_option,
@@ -38,11 +37,12 @@ from perspective_rag.commands.parts import (
 )
 from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.extract.rules import GivenPerspectives
 from perspective_rag.listing import Calibration
+from perspective_rag.local.callables import CallableStore
+from perspective_rag.perspectives.reading import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.reporting.progress import progress_bars
-from perspective_rag.storage.whole_file import replace_file
+from perspective_rag.storage.files import replace_file
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,10 +19,10 @@ from perspective_rag.commands.parts import (
     read_corpus,
     whole,
 )
-from perspective_rag.corpus import CachedEmbedder
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.extract.rules import RuleExtractor
 from perspective_rag.listing import Calibration
+from perspective_rag.local.corpus import CachedEmbedder
+from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.reporting.progress import progress_bars
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from perspective_rag.engines.engine import Engine
-from perspective_rag.engines.local import LocalEngine
 from perspective_rag.errors import ConfigError
 from perspective_rag.extensions import part
+from perspective_rag.flow.engine import Engine, LocalEngine
 
 ENGINES = ("local", "ray")
 

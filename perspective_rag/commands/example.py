@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.commands.parts import console
-from perspective_rag.corpus.loading import EXAMPLE_DATA
 from perspective_rag.errors import ConfigError
+from perspective_rag.local.corpus.loading import EXAMPLE_DATA
 
 
 def add_command(commands: Any) -> None:

@@ -13,14 +13,14 @@ from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
 from perspective_rag.commands.reading_options import reading, reading_options
 from perspective_rag.commands.user_retriever import load_object
-from perspective_rag.corpus import Corpus
-from perspective_rag.corpus.loading import EXAMPLE_DEBATES
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extensions import part
-from perspective_rag.extract.llm import LLMExtractor
-from perspective_rag.extract.rules import RuleExtractor
-from perspective_rag.factories.local import local_pipeline
-from perspective_rag.judge.presets import PRESETS
+from perspective_rag.judge.llm import PRESETS
+from perspective_rag.local.corpus import Corpus
+from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
+from perspective_rag.local.local_pipeline import local_pipeline
+from perspective_rag.perspectives.llm import LLMExtractor
+from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
 from perspective_rag.reporting.progress import progress_bars
@@ -221,7 +221,7 @@ def language_model(options: argparse.Namespace) -> LLM | None:
     """The model of ``--llm``, or None where none was named."""
     if not options.llm:
         return None
-    from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+    from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
 
     return OpenAICompatibleLLM(options.llm, base_url=options.base_url)
 
@@ -237,7 +237,7 @@ def encoder_of(spec: str) -> Embedder | None:
     ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server, ``module:factory`` one of your own,
     anything else a folder or Hugging Face id of a sentence-transformers model.
     """
-    from perspective_rag.backends.sentence_transformers import SentenceTransformerEmbedder
+    from perspective_rag.local.sentence_transformers import SentenceTransformerEmbedder
 
     if spec == "default":
         return None
@@ -262,7 +262,7 @@ def packaged_encoder() -> Embedder | None:
     """The encoder that comes with the package, whose cosines the packaged judge knows; None where
     it is not installed.
     """
-    from perspective_rag.backends.onnx_minilm import OnnxMiniLM
+    from perspective_rag.local.onnx_minilm import OnnxMiniLM
 
     try:
         return OnnxMiniLM()
@@ -289,10 +289,10 @@ def judge_of(spec: str, cache: Path) -> Judge:
 
 def uncached_judge(spec: str) -> Judge:
     """A judge by a word, as ``judge_of`` knows them."""
-    from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
-    from perspective_rag.factories.judges import load_judge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge
+    from perspective_rag.local.judges import load_judge
+    from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
 
     if _names_server(spec, "kserve"):
         judge: Judge = part("remote_judge", "scale", f"--judge {spec}")(spec)

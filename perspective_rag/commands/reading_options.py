@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from perspective_rag.corpus.formats import FORMATS
-from perspective_rag.corpus.records import COLUMNS
+from perspective_rag.local.corpus.formats import FORMATS
+from perspective_rag.local.corpus.records import COLUMNS
 from perspective_rag.storage.unpacking import MOST_UNPACKED, OPTION
 
 

@@ -10,8 +10,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.backends.callables import CallableStore
 from perspective_rag.errors import ConfigError
+from perspective_rag.local.callables import CallableStore
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.types import Passage
 

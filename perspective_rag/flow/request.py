@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from perspective_rag.flow.calls import Limits
+from perspective_rag.flow.driver import Limits
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.observer import Telemetry
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.trace import Recorder, Telemetry
 from perspective_rag.identity import passage_key
 from perspective_rag.listing import RelevanceFloor
 from perspective_rag.options import PipelineOptions

@@ -11,17 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.steps import Flow, call, complete
-from perspective_rag.judge.inner import OfInner, list_reader
-from perspective_rag.judge.pairs import TableOfPairs, judge_pairs
-from perspective_rag.judge.revision import revision_of
-from perspective_rag.judge.support import in_range
+from perspective_rag.flow.trace import degrade, note
+from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
+from perspective_rag.judge.support import OfInner, in_range, list_reader
 from perspective_rag.protocols import Judge, Judged, JudgesLists, JudgesSides
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import SqliteCache
 from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 
 
 class CachedJudge(OfInner, TableOfPairs):

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.steps import Flow, call, complete
-from perspective_rag.judge.inner import OfInner
-from perspective_rag.judge.pairs import TableOfPairs, judge_pairs
-from perspective_rag.judge.revision import revision_of
-from perspective_rag.judge.support import in_range, threshold_of
+from perspective_rag.flow.trace import degrade, note
+from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
+from perspective_rag.judge.support import OfInner, in_range, threshold_of
 from perspective_rag.judge.windows import titled_pieces
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.protocols import Embedder, Judge, JudgesSides, KeepsEmbeddings
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
-from perspective_rag.vectors import cosine
 
 
 class CascadeJudge(OfInner, TableOfPairs):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.inner import OfInner
 from perspective_rag.judge.support import (
+    OfInner,
     contradictions,
     in_range,
     judge_table,

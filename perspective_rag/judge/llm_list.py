@@ -1,28 +1,326 @@
-"""All candidates of a question judged by one call of a language model."""
+"""One call of a language model judges the whole list."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from perspective_rag.errors import JudgeError, LLMError
-from perspective_rag.flow.recording import degrade, note
 from perspective_rag.flow.steps import Flow, Reply, ask
+from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.graded import GRADES, NO_SUPPORT, RULE, GradedJudge
-from perspective_rag.judge.list_prompts import ListPrompts, ListRequest
-from perspective_rag.judge.list_replies import ListVerdict, parse_list_reply
 from perspective_rag.judge.pairs import not_judged
-from perspective_rag.judge.quotes import find_quote
-from perspective_rag.judge.sides import read_beside
+from perspective_rag.judge.support import read_beside
 from perspective_rag.listing import ListingRule
-from perspective_rag.prompts import load_prompt
-from perspective_rag.prompts.replies import reply_text
+from perspective_rag.prompts import PromptTemplate, fence, load_prompt, shorten
+from perspective_rag.prompts.replies import bad_reply, parse_json, reply_text
 from perspective_rag.protocols import LLM, Judge, Judged
-from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.storage.fingerprint import cache_key, fingerprint
+from perspective_rag.text import words
 from perspective_rag.types import Matrix, Passage, Perspective, Prompt, Proof, Vector
-from perspective_rag.validation import check_component, check_components, count
+from perspective_rag.validation import check_component, check_components, count, from_json
+
+Grade = Literal["clear", "fair", "leaning"]
+
+_NONE = frozenset({"none", "neither", "no", "null", "silent", "neutral", "unclear", "n/a", "", "-"})
+_ALL = frozenset({"both", "all", "mixed"})
+_NUMBER_KEYS = ("passage", "number", "id", "index", "n")
+_SIDE_KEYS = ("side", "sides", "verdict", "stance")
+_QUOTE_KEYS = ("quote", "quotation", "proof", "evidence")
+_MOST_ENTRIES = 1000
+_AROUND = " :._\"'()[]*"
+_LABELLED = re.compile(r"([A-Z]{1,2})\s?[:.)]")
+_SPLIT = re.compile(r"[^A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ListVerdict:
+    """What a model says of one passage.
+
+    ``sides`` are the columns of the sides that it serves, () for none; ``grade`` says how surely;
+    ``quote`` is what the model gives as the words that prove it, unchecked.
+    """
+
+    sides: tuple[int, ...]
+    grade: Grade
+    quote: str
+
+
+def letter(column: int) -> str:
+    """The letter of a side: A to Z, then AA, AB and so on."""
+    before, own = divmod(column, 26)
+    return (letter(before - 1) if before else "") + chr(ord("A") + own)
+
+
+def list_schema(sides: int) -> dict[str, Any]:
+    """The JSON schema of a reply about so many sides."""
+    properties: dict[str, Any] = {
+        "passage": {"type": "integer"},
+        "quote": {"type": "string"},
+        "side": {"type": "string"},
+        "grade": {"type": "string", "enum": list(get_args(Grade))},
+    }
+    if sides <= 2:
+        both = ["both"] if sides == 2 else []
+        properties["side"]["enum"] = [*map(letter, range(sides)), *both, "none"]
+    entry = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"verdicts": {"type": "array", "items": entry}},
+        "required": ["verdicts"],
+        "additionalProperties": False,
+    }
+
+
+def parse_list_reply(
+    text: str, prompt: Prompt, *, count: int, sides: int
+) -> dict[int, ListVerdict]:
+    """The verdicts of a reply by passage number, 1 to ``count``.
+
+    Entries may come in any order. One that cannot be read is left out, as is a number given two
+    different verdicts. A grade that is none of the three is "leaning". Raises LLMReplyError for a
+    reply without any entry that can be read.
+    """
+    found: dict[int, ListVerdict] = {}
+    disputed: set[int] = set()
+    for number, entry in _entries(text, prompt):
+        verdict = _verdict(entry, sides)
+        if verdict is None or not 1 <= number <= count:
+            continue
+        known = found.setdefault(number, verdict)
+        if (known.sides, known.grade) != (verdict.sides, verdict.grade):
+            disputed.add(number)
+    if not found:
+        raise bad_reply("the reply holds no verdict", text, prompt)
+    return {number: each for number, each in found.items() if number not in disputed}
+
+
+def _entries(text: str, prompt: Prompt) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    value = parse_json(text, prompt).value
+    if isinstance(value, Mapping):
+        value = _held(value, text)
+    for each in value[:_MOST_ENTRIES]:
+        if isinstance(each, Mapping) and (number := _number(_first(each, _NUMBER_KEYS))):
+            yield number, each
+
+
+def _held(value: Mapping[str, Any], text: str) -> list[Any]:
+    """The entries in an object: in a list, by their numbers, or one on each line of the reply."""
+    if any(key in value for key in _SIDE_KEYS):
+        return _lines(text) or [value]
+    inner = next((each for each in value.values() if isinstance(each, list)), None)
+    if inner is not None:
+        return inner
+    within = (v for k, v in value.items() if isinstance(v, Mapping) and not _is_number(k))
+    by_number = next(within, value)
+    return [{"passage": k, **v} for k, v in by_number.items() if isinstance(v, Mapping)]
+
+
+def _lines(text: str) -> list[Any]:
+    found = []
+    for line in text.splitlines()[:_MOST_ENTRIES]:
+        try:
+            found.append(from_json(line.strip().rstrip(",")))
+        except ValueError:
+            continue
+    return found
+
+
+def _verdict(entry: Mapping[str, Any], sides: int) -> ListVerdict | None:
+    if not any(key in entry for key in _SIDE_KEYS):
+        return None
+    columns = _columns(_first(entry, _SIDE_KEYS), sides)
+    if columns is None:
+        return None
+    said = str(entry.get("grade", "")).strip().casefold()
+    grade: Grade = next((each for each in get_args(Grade) if each == said), "leaning")
+    quote = _first(entry, _QUOTE_KEYS)
+    return ListVerdict(columns, grade, quote if isinstance(quote, str) else "")
+
+
+def _columns(said: Any, sides: int) -> tuple[int, ...] | None:
+    """The columns that a side's name means; None where that cannot be told."""
+    if isinstance(said, list):
+        said = " ".join(map(str, said[:sides]))
+    if not isinstance(said, str):
+        return () if said is None else None
+    name = said.strip().casefold().removeprefix("sides").removeprefix("side").strip(_AROUND)
+    if name in _NONE:
+        return ()
+    if name in _ALL:
+        return tuple(range(sides))
+    known = {letter(column): column for column in range(sides)}
+    labelled = _LABELLED.match(name.upper())  # "A: the side's own words"
+    parts = [labelled[1]] if labelled else _SPLIT.split(name.upper())
+    parts = [part for part in parts if part not in ("", "AND")]
+    if not parts or any(part not in known for part in parts):
+        return None
+    return tuple(sorted({known[part] for part in parts}))
+
+
+def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((entry[key] for key in keys if key in entry), None)
+
+
+def _number(value: Any) -> int:
+    """The passage number that is meant; 0 for none."""
+    if isinstance(value, str):
+        value = value.strip().strip("[]#.").removeprefix("passage").strip()
+        value = int(value) if _is_number(value) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if value == value // 1 and 0 < value <= _MOST_ENTRIES else 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 4
+
+
+_CHARACTERS_A_TOKEN = 3  # English has four or five: an estimate that seldom falls short
+_REPLY_TOKENS, _TOKENS_A_VERDICT = 200, 90
+_TITLE = 200  # characters
+_TAGS = 60  # characters
+
+ListRequest = tuple[Prompt, list[int]]
+"""A prompt, and the places of its passages in the order of their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPrompts:
+    """How lists are asked about; the fields are those of ``LLMListJudge``."""
+
+    template: PromptTemplate
+    batch_size: int
+    max_characters: int
+    max_prompt_tokens: int
+    max_tokens: int | None
+    seed: int
+
+    def parts(self, passages: Sequence[Passage]) -> list[list[int]]:
+        """The places of the passages in the drawn order, those of one call together."""
+        keys = [cache_key(self.seed, each.title, each.text) for each in passages]
+        budget = self.max_prompt_tokens * _CHARACTERS_A_TOKEN - len(self.template.system)
+        parts: list[list[int]] = []
+        room = 0
+        for place in sorted(range(len(passages)), key=keys.__getitem__):
+            size = len(self._shown(passages[place])) + _TAGS
+            if not parts or size > room or len(parts[-1]) == self.batch_size:
+                parts.append([])
+                room = budget
+            parts[-1].append(place)
+            room -= size
+        return parts
+
+    def requests(
+        self,
+        question: str,
+        perspectives: Sequence[Perspective],
+        passages: Sequence[Passage],
+        parts: Sequence[list[int]],
+    ) -> list[ListRequest]:
+        """A prompt for each part."""
+        return [
+            (self._prompt(question, perspectives, [passages[i] for i in part]), part)
+            for part in parts
+        ]
+
+    def _prompt(
+        self, question: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Prompt:
+        names = [letter(column) for column in range(len(perspectives))]
+        sides = [f"{name}: {each.text}" for name, each in zip(names, perspectives, strict=True)]
+        several, choices = _ways_to_answer(names)
+        filled = self.template.fill(
+            question=question or "(as the sides say)",
+            sides="\n".join(sides),
+            passages=fence([self._shown(each) for each in passages]),
+            several=several,
+            choices=choices,
+            count=len(passages),
+        )
+        most = self.max_tokens or _REPLY_TOKENS + _TOKENS_A_VERDICT * len(passages)
+        return replace(filled, schema=list_schema(len(names)), max_tokens=most, seed=self.seed)
+
+    def _shown(self, passage: Passage) -> str:
+        text = shorten(passage.text, self.max_characters)
+        title = shorten(" ".join(passage.title.split()), _TITLE)
+        untitled = not title or text.lstrip().startswith(title)
+        return text if untitled else f"Title: {title}\n{text}"
+
+
+def _ways_to_answer(names: Sequence[str]) -> tuple[str, str]:
+    """What a prompt says of passages on several sides, and the names that a side may have."""
+    quoted = [f'"{name}"' for name in names]
+    if len(names) == 1:
+        return "", f'{quoted[0]} | "none"'
+    if len(names) == 2:
+        said = '"both" when it really argues for both sides and neither prevails;\n- '
+        return said, f'{quoted[0]} | {quoted[1]} | "both" | "none"'
+    said = 'several letters joined by "+" when it really argues for each of these sides;\n- '
+    return said, f'{" | ".join(quoted)} | letters joined by "+" | "none"'
+
+
+MAX_WORDS = 40
+"""Twice what a model is asked for: a longer piece is no quotation but the passage given back."""
+_LEAST_WORDS = 2
+_SAME = {
+    **dict.fromkeys("“”„‟«»″〝〞「」『』", '"'),
+    **dict.fromkeys("‘’‚‛′´`", "'"),
+    **dict.fromkeys("‐‑‒–—−", "-"),
+}
+_OUTSIDE = " \"'.…"
+# Scripts from here on, Thai and Chinese among them, put no spaces between words.
+_UNSPACED = "\u0e00"
+
+
+def find_quote(quote: str, text: str) -> Proof | None:
+    """Where the words of a quotation stand in a text; None where they do not.
+
+    White space, quotation marks and dashes of any kind are alike; everything else must agree, and
+    the quotation must begin and end with whole words. Quotation marks and dots around it do not
+    count. One of fewer than two words, or of more than ``MAX_WORDS``, proves nothing.
+    """
+    wanted = _plain(quote[: MAX_WORDS * 40])[0].strip(_OUTSIDE)
+    if not _LEAST_WORDS <= len(words(wanted)) <= MAX_WORDS:
+        return None
+    plain, places = _plain(text)
+    start = plain.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        if not (_joined(plain, start) or _joined(plain, end)):
+            return Proof(places[start], places[end - 1] + 1)
+        start = plain.find(wanted, end)
+    return None
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """The text with single spaces and one kind of each mark, and the place of each character."""
+    kept: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        if character.isspace():
+            if kept and kept[-1] == " ":
+                continue
+            character = " "
+        kept.append(_SAME.get(character, character))
+        places.append(place)
+    return "".join(kept), places
+
+
+def _joined(text: str, place: int) -> bool:
+    """Whether a word of an alphabet goes on across a place."""
+    around = text[max(place - 1, 0) : place + 1]
+    return len(around) == 2 and around.isalnum() and max(around) < _UNSPACED
 
 
 class LLMListJudge:

@@ -1,18 +1,35 @@
-"""What judges share: judging pairs, and what happens when judging fails."""
+"""Judges of single (statement, passage) pairs, from a model or a function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.functions import as_function
 from perspective_rag.flow.steps import Flow, Reply, call, complete
+from perspective_rag.flow.trace import degrade
 from perspective_rag.judge.support import in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.validation import between
+
+
+def revision_of(judge: Judge) -> str:
+    """What identifies a judge's verdicts: judges of equal revisions judge alike.
+
+    Raises ConfigError for a judge that does not say its ``revision``.
+    """
+    revision = getattr(judge, "revision", None)
+    if not isinstance(revision, str) or not revision:
+        raise ConfigError(
+            f"judge {judge.name!r} has no revision, so its verdicts cannot be told from another's: "
+            "give it a text attribute `revision` that changes with its model, prompt and settings"
+        )
+    return revision
 
 
 @runtime_checkable
@@ -133,3 +150,64 @@ def not_judged(name: str, failed: int, asked: int, error: Exception | None = Non
     problem = JudgeError(f"judge {name!r} could not judge {failed} of {asked} pairs: {error!r}")
     problem.__cause__ = error
     degrade("judge", f"{failed} of {asked} pairs could not be judged", problem)
+
+
+JudgeFunction = Callable[[list[Perspective], list[Passage]], ArrayLike | Awaitable[ArrayLike]]
+
+
+class CallableJudge:
+    """A judge from ``function(perspectives, passages) -> rows``, plain or ``async``.
+
+    It gets lists of ``Perspective`` and ``Passage`` and returns one row for each passage with one
+    number for each perspective: P(the passage supports the perspective) in [0, 1], or NaN or None
+    where it cannot say. ``threshold`` is the probability from which a passage counts as supporting.
+    ``name`` stands for the judge in traces and messages, and ``CachedJudge`` needs it: change it
+    when the function changes.
+
+    A function that raises leaves NaN and a recorded degradation (strict mode: JudgeError). Raises
+    ConfigError for a function that does not take two arguments, and for rows of another shape or
+    with numbers outside [0, 1].
+    """
+
+    def __init__(
+        self, function: JudgeFunction, *, name: str | None = None, threshold: float = 0.5
+    ) -> None:
+        self._function = as_function("CallableJudge", function, ("perspectives", "passages"))
+        self.name = name or self._function.name
+        self._named = name is not None
+        self.threshold = between("threshold", threshold)
+
+    @property
+    def revision(self) -> str:
+        """The name that was given; without one, verdicts are kept in no cache."""
+        return self.name if self._named else ""
+
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """P(support), shape (n_passages, n_perspectives), NaN where the function could not say."""
+        shape = (len(passages), len(perspectives))
+        if not passages or not perspectives:
+            return np.zeros(shape)
+        reply = yield from call(
+            "judge",
+            self._function.run,
+            list(perspectives),
+            list(passages),
+            afunction=self._function.awaited,
+            counts={"judged_pairs": len(passages) * len(perspectives)},
+        )
+        if reply.error is not None:
+            pairs = len(passages) * len(perspectives)
+            not_judged(self.name, pairs, pairs, reply.error)
+            return np.full(shape, np.nan)
+        return self._checked(reply.value, shape)
+
+    def _checked(self, returned: Any, shape: tuple[int, int]) -> Matrix:
+        try:
+            return in_range(returned, shape, self.name)
+        except (ConfigError, JudgeError) as error:
+            raise ConfigError(
+                f"the function of judge {self.name!r} must return one row for each passage with "
+                f"one probability in [0, 1] for each perspective: {error}"
+            ) from error

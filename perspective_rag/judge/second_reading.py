@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow.recording import degrade, note, stage
 from perspective_rag.flow.request import Request
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.best_first import is_judged, rule_of
+from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.judge.support import (
     contradictions,
     in_range,
+    is_judged,
     listed,
     related,
+    rule_of,
     support_matrix,
 )
 from perspective_rag.listing import ListingRule

@@ -1,17 +1,20 @@
-"""What goes with a judge's weights."""
+"""The settings that lie beside a judge's weights."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from perspective_rag.errors import ConfigError
-from perspective_rag.validation import is_number
-from perspective_rag.values import from_json
+from perspective_rag.listing import ListingRule
+from perspective_rag.types import Matrix
+from perspective_rag.validation import between, count, from_json, is_number
 
 FILE = "judge.json"
 OFFSET = "second_text_offset"
@@ -92,3 +95,119 @@ def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) ->
     return (
         json.dumps({**values, "provenance": dict(provenance)}, indent=2, ensure_ascii=False) + "\n"
     )
+
+
+_LEAST = 1e-4  # probabilities nearer to 0 or 1 count as this near
+
+
+@dataclass(frozen=True, slots=True)
+class SideWeights:
+    """How the readings of two contradicting sides A and B count for each of them.
+
+    P(supports A) is the logistic function of
+
+        own x(A) + rival x(B) + fast f(A) + fast_rival f(B) + bias
+
+    and for B the same with A and B exchanged; x is the log-odds of the larger judge, f that of the
+    fast one.
+    """
+
+    own: float = 1.0
+    rival: float = 0.0
+    fast: float = 0.0
+    fast_rival: float = 0.0
+    bias: float = 0.0
+
+    def support(self, larger: Matrix, fast: Matrix | None = None) -> Matrix:
+        """P(supports A), P(supports B), shape (n, 2), from each judge's own, of the same shape."""
+        x = log_odds(larger)
+        evidence = self.own * x + self.rival * x[:, ::-1] + self.bias
+        if fast is not None:
+            f = log_odds(fast)
+            evidence += self.fast * f + self.fast_rival * f[:, ::-1]
+        return np.asarray(1.0 / (1.0 + np.exp(-evidence)))
+
+
+def log_odds(probability: Matrix) -> Matrix:
+    """log p - log (1 - p), the same shape; NaN stays NaN."""
+    known = np.clip(np.asarray(probability, dtype=np.float64), _LEAST, 1.0 - _LEAST)
+    return np.asarray(np.log(known) - np.log1p(-known))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Weights of the readings, and when what they give is listed."""
+
+    weights: SideWeights
+    rule: ListingRule
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Weighing:
+        """From what ``judge.json`` holds."""
+        return cls(SideWeights(**stored["weights"]), ListingRule(**stored["rule"]))
+
+    def stored(self) -> dict[str, Any]:
+        """What ``judge.json`` holds."""
+        return {"weights": _rounded(self.weights), "rule": _rounded(self.rule)}
+
+
+UNFITTED = Weighing(SideWeights(), ListingRule(0.9, 0.5))
+"""The judge's own probabilities, for weights whose thresholds have not been fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LargerSettings:
+    """What goes with the weights: ``judge.json`` in their folder, or these defaults.
+
+    ``max_tokens`` is the longest input, of which each statement has at most ``statement_tokens``;
+    ``max_words`` is the window in which a long passage is read; ``temperature`` divides the
+    logits before the softmax; where the log-odds of the two sides differ by less than ``close``,
+    the passage is read beside the statements in the other order too, and both readings are
+    averaged. ``alone`` weighs the readings where nothing else is known, ``beside_fast`` where the
+    fast judge has read the same (None: as ``alone``). ``version`` names weights and settings
+    together.
+    """
+
+    max_tokens: int = 192
+    statement_tokens: int = 40
+    max_words: int = 120
+    temperature: float = 1.0
+    close: float = 2.0
+    alone: Weighing = UNFITTED
+    beside_fast: Weighing | None = None
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        count("statement_tokens", self.statement_tokens)
+        count("max_tokens", self.max_tokens, least=3 * self.statement_tokens + 4)
+        count("max_words", self.max_words)
+        between("temperature", self.temperature, 0.01, 100.0)
+        between("close", self.close, 0.0, float("inf"))
+
+    @classmethod
+    def of(cls, folder: Path) -> LargerSettings:
+        """The settings stored in a folder; the defaults where it holds none.
+
+        Raises ConfigError for a file that holds something else.
+        """
+        stored = stored_in(folder)
+        try:
+            values = {name: stored[name] for name in cls.__slots__ if name in stored}
+            for name in ("alone", "beside_fast"):
+                if values.get(name) is not None:
+                    values[name] = Weighing.of(values[name])
+            return cls(**values)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"{folder / FILE} cannot be read: {error!r}") from error
+
+    def document(self, provenance: Mapping[str, Any]) -> str:
+        """The text of ``judge.json``: settings and where they come from."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        values["alone"] = self.alone.stored()
+        values["beside_fast"] = self.beside_fast.stored() if self.beside_fast else None
+        values["provenance"] = dict(provenance)
+        return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rounded(values: SideWeights | ListingRule) -> dict[str, float]:
+    return {name: round(float(value), 4) for name, value in asdict(values).items()}

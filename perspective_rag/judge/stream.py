@@ -12,13 +12,11 @@ from typing import Protocol
 
 import numpy as np
 
-from perspective_rag.engines.engine import Engine
-from perspective_rag.engines.local import LocalEngine
 from perspective_rag.errors import JudgeError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.flow.steps import Flow
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Degradation, Passage, Perspective, Vector

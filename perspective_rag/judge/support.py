@@ -1,21 +1,24 @@
-"""Support as numbers: a judge's table, what it covers, and how much each perspective should get."""
+"""P(support) of candidates for perspectives, and what follows from it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, JudgeError
+from perspective_rag.flow.request import Request
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.listing import Calibration, ListingRule, RelevanceFloor
-from perspective_rag.protocols import Embedder, Judge, JudgesSides
+from perspective_rag.flow.trace import degrade, stage
+from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
+from perspective_rag.protocols import Embedder, Judge, Judged, JudgesLists, JudgesSides
 from perspective_rag.results import Coverage
 from perspective_rag.text import named, topic_words
-from perspective_rag.types import Candidate, Matrix, Passage, Perspective, Vector
+from perspective_rag.types import Candidate, Extraction, Matrix, Passage, Perspective, Proof, Vector
 from perspective_rag.validation import between
 
 _READ = 20_000  # characters of a passage in which the question's words are looked for
@@ -229,3 +232,352 @@ def quotas(perspectives: Sequence[Perspective], k: int) -> list[int]:
     """How many of k passages should support each perspective: ceil(share k), at least 1."""
     # Without the subtraction, 0.3 of 10 would be 4 passages.
     return [max(1, math.ceil(each.share * k - 1e-9)) for each in perspectives]
+
+
+class OfInner:
+    """The name, the threshold, the listing rules and the languages of the judge ``inner``."""
+
+    inner: Judge
+
+    @property
+    def name(self) -> str:
+        """The judge's own."""
+        return self.inner.name
+
+    @property
+    def threshold(self) -> float:
+        """The judge's own."""
+        return self.inner.threshold
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The judge's own; empty where it names none."""
+        return tuple(getattr(self.inner, "languages", ()))
+
+    @property
+    def listing(self) -> ListingRule:
+        """The judge's own, else its threshold."""
+        return listing_rule(self.inner)
+
+    @property
+    def sides_listing(self) -> ListingRule | None:
+        """The judge's own where it reads two sides together, else None."""
+        return sides_rule(self.inner)
+
+    @property
+    def quick(self) -> Judge | None:
+        """What reads single sentences: itself, or what the judge has for that."""
+        own = quick_judge(self.inner)
+        return cast("Judge", self) if own is self.inner else own
+
+
+def quick_judge(judge: Judge | None) -> Judge | None:
+    """What reads single sentences in a judge's place (``quick``): a language model behind it would
+    cost a call for each. The judge itself where it names nothing; None: nobody can.
+    """
+    found: Judge | None = getattr(judge, "quick", judge)
+    return found
+
+
+def list_reader(judge: Judge | None) -> JudgesLists | None:
+    """The judge where it reads lists, else None."""
+    return judge if isinstance(judge, JudgesLists) and judge.batch_size is not None else None
+
+
+def pair_judge(judge: Judge | None) -> Judge | None:
+    """What is asked about single pairs: the judge, or what one that reads lists has for them."""
+    return judge if list_reader(judge) is None else quick_judge(judge)
+
+
+def read_passages(
+    judge: Judge,
+    perspectives: Sequence[Perspective],
+    candidates: Sequence[Candidate],
+    *,
+    exclusive: bool = False,
+    scale: RelevanceFloor | None = None,
+) -> Flow[Matrix]:
+    """P(support), shape (n_candidates, n_perspectives), NaN where it could not be judged.
+
+    Two perspectives that contradict each other, and no third, are read together by a judge that
+    offers ``judge_sides``: beside both statements a passage's side is surer than beside one. Others
+    are judged one by one. ``scale`` says what the cosines to the question mean, as
+    ``relevance_scale`` does; without it the judge is told none. Raises what the judge raises.
+    """
+    relevance = relevance_on_scale(candidates, scale)
+    passages = [candidate.passage for candidate in candidates]
+    return read_beside(judge, perspectives, passages, relevance, exclusive=exclusive)
+
+
+def read_candidates(
+    judge: Judge,
+    question: str,
+    perspectives: Sequence[Perspective],
+    candidates: Sequence[Candidate],
+    *,
+    exclusive: bool = False,
+    scale: RelevanceFloor | None = None,
+) -> Flow[tuple[Matrix, Sequence[Mapping[str, Proof]]]]:
+    """``read_passages``, as one list by a judge that reads lists, and the proofs of each candidate
+    by perspective id.
+
+    Raises what the judge raises, ConfigError for what is no ``Judged``.
+    """
+    lists = list_reader(judge)
+    if lists is None:
+        support = yield from read_passages(
+            judge, perspectives, candidates, exclusive=exclusive, scale=scale
+        )
+        return support, [{}] * len(candidates)
+    relevance = relevance_on_scale(candidates, scale)
+    passages = [candidate.passage for candidate in candidates]
+    flow = lists.judge_list(question, perspectives, passages, relevance, exclusive=exclusive)
+    judged = yield from complete(flow, f"judge {judge.name!r}", "a Judged")
+    if not isinstance(judged, Judged) or len(judged.proofs) != len(candidates):
+        raise ConfigError(
+            f"judge {judge.name!r} returned {judged!r:.200} from judge_list; expected a Judged "
+            f"with the proofs of {len(candidates)} passages"
+        )
+    shape = len(candidates), len(perspectives)
+    return in_range(judged.support, shape, judge.name), judged.proofs
+
+
+def read_beside(
+    judge: Judge,
+    perspectives: Sequence[Perspective],
+    passages: Sequence[Passage],
+    relevance: Vector,
+    *,
+    exclusive: bool = False,
+) -> Flow[Matrix]:
+    """``read_passages`` with the relevance as ``JudgesSides`` takes it, shape (n,)."""
+    paired = contradictions(perspectives, exclusive=exclusive)
+    if sides_rule(judge) is None or not _in_pairs(paired):
+        table = yield from judge_table(judge, perspectives, passages)
+        return table
+    assert isinstance(judge, JudgesSides)
+    support: Matrix = np.full((len(passages), len(perspectives)), np.nan)
+    for first in range(len(perspectives)):
+        second = int(np.argmax(paired[first]))
+        if second < first:
+            continue
+        sides = (perspectives[first], perspectives[second])
+        values = yield from complete(
+            judge.judge_sides(sides, passages, relevance),
+            f"judge {judge.name!r}",
+            f"an array of shape {(len(passages), 2)}",
+        )
+        support[:, [first, second]] = in_range(values, (len(passages), 2), judge.name)
+    return support
+
+
+def relevance_on_scale(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
+    """How near the candidates are to the question on the packaged encoder's scale, shape (n,), NaN:
+    not known.
+    """
+    own = relevance_of(candidates, scale)
+    return np.full_like(own, np.nan) if scale is None else scale.moved(own, PACKAGED)
+
+
+def rule_for(
+    judge: Judge | None,
+    perspectives: Sequence[Perspective],
+    *,
+    exclusive: bool = False,
+    min_support: float | None = None,
+    calibration: Calibration | None = None,
+) -> ListingRule:
+    """When a passage is listed: the judge's rule for the way it reads these perspectives.
+
+    ``calibration`` replaces it where perspectives contradict each other two by two,
+    ``min_support`` the P(support) from which a passage is listed.
+    """
+    paired = contradictions(perspectives, exclusive=exclusive)
+    rule = listing_rule(judge)
+    if _in_pairs(paired):
+        rule = sides_rule(judge) or rule
+    if calibration is not None and calibration.listing is not None and _in_pairs(paired):
+        rule = calibration.listing
+    return rule if min_support is None else rule.listing_from(min_support)
+
+
+def _in_pairs(paired: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> bool:
+    return bool(len(paired)) and bool((paired.sum(axis=1) == 1).all())
+
+
+BATCH = 8
+
+
+@stage
+def judge(
+    request: Request, extraction: Extraction, candidates: Sequence[Candidate]
+) -> Flow[list[Candidate]]:
+    """The candidates with their support of each perspective, best first and within the budget of
+    ``judge_k``; as they are where there is nothing to judge.
+
+    What is not about the question is not judged.
+    """
+    if not is_judged(request, extraction):
+        return list(candidates)
+    left = judgements_left(request, candidates)
+    limit = request.options.judge_k if left is None else left
+    judged = yield from judge_within(request, extraction, candidates, limit)
+    return judged
+
+
+def judge_within(
+    request: Request,
+    extraction: Extraction,
+    candidates: Sequence[Candidate],
+    limit: int,
+    *,
+    beside: Sequence[Candidate] = (),
+) -> Flow[list[Candidate]]:
+    """``judge_best_first`` with what the request asks for."""
+    assert request.judge is not None
+    judged = yield from judge_best_first(
+        request.judge,
+        extraction.perspectives,
+        candidates,
+        k=request.options.k,
+        limit=limit,
+        rule=rule_of(request, extraction),
+        exclusive=extraction.exclusive,
+        floor=request.floor,
+        beside=beside,
+        scale=request.scale,
+        question=extraction.root,
+        read_in_lists=request.read_in_lists,
+    )
+    return judged
+
+
+def judgements_left(request: Request, candidates: Iterable[Candidate]) -> int | None:
+    """How many candidates more a judge of lists may be asked about for this question: ``judge_k``
+    less those it has read; None: the judge reads no lists, and each step has a limit of its own.
+    """
+    if list_reader(request.judge) is None:
+        return None
+    read = request.read_in_lists
+    known = sum(bool(each.support) or id(each.passage) in read for each in candidates)
+    return max(0, request.options.judge_k - known)
+
+
+def rule_of(request: Request, extraction: Extraction) -> ListingRule:
+    """When a passage is listed as support, for this question."""
+    return rule_for(
+        request.judge,
+        extraction.perspectives,
+        exclusive=extraction.exclusive,
+        min_support=request.options.min_support,
+        calibration=request.options.calibrated,
+    )
+
+
+def is_judged(request: Request, extraction: Extraction) -> bool:
+    """Whether there is a judge and something for it to judge."""
+    asked = request.options.coverage != "off" and bool(extraction.perspectives)
+    return asked and request.judge is not None
+
+
+def stance_asked(extraction: Extraction) -> Perspective | None:
+    """The side of a claim that a question asks for ("find a claim that opposes: X"), or None.
+
+    None where several sides are asked for: then coverage, not one side, is what is wanted.
+    """
+    if len(extraction.perspectives) != 1:
+        return None
+    (perspective,) = extraction.perspectives
+    return perspective if perspective.stance is not None and perspective.claim else None
+
+
+def judge_best_first(
+    by: Judge,
+    perspectives: Sequence[Perspective],
+    candidates: Sequence[Candidate],
+    *,
+    k: int,
+    limit: int,
+    rule: ListingRule | None,
+    exclusive: bool = False,
+    floor: RelevanceFloor | None = None,
+    beside: Sequence[Candidate] = (),
+    scale: RelevanceFloor | None = None,
+    question: str = "",
+    read_in_lists: set[int] | None = None,
+) -> Flow[list[Candidate]]:
+    """The candidates, in their order, with ``support`` filled for those that were judged.
+
+    Judges at most ``limit`` that have not been judged yet, in batches, and stops once at least
+    ``k`` are judged and among them every perspective has its quota listed: k / m passages (m
+    perspectives, rounded up; more where its share is larger). Without a ``rule`` it never stops
+    early. Candidates that are not about the question (``floor``) are passed over; whether any is,
+    ``beside``, further candidates of the question, tells too. ``scale`` as in ``read_passages``. A
+    judge that reads lists is handed as many as its ``batch_size`` at once, with the ``question``,
+    and its proofs are kept with the candidates; it is asked about none of ``read_in_lists``, to
+    which is added what it read. A batch that fails is recorded and stays unjudged; two batches in a
+    row without a verdict end it.
+    """
+    result = list(candidates)
+    about = related([*result, *beside], floor) if floor is not None else None
+    lists = list_reader(by)
+    read = set() if lists is None or read_in_lists is None else read_in_lists
+    waiting = [
+        i
+        for i, c in enumerate(result)
+        if not c.support and (about is None or about[i]) and id(c.passage) not in read
+    ][:limit]
+    size = BATCH if lists is None else lists.batch_size or BATCH
+    failures = 0
+    while waiting and failures < 2:
+        if rule is not None and _enough(result, perspectives, k, rule, exclusive):
+            break
+        batch, waiting = waiting[:size], waiting[size:]
+        if lists is not None:
+            read |= {id(result[i].passage) for i in batch}
+        try:
+            rows, proofs = yield from read_candidates(
+                by,
+                question,
+                perspectives,
+                [result[i] for i in batch],
+                exclusive=exclusive,
+                scale=scale,
+            )
+            failures = failures + 1 if np.isnan(rows).all() else 0
+        except ConfigError:
+            raise
+        except Exception as error:
+            failures += 1
+            problem = (
+                error
+                if isinstance(error, JudgeError)
+                else JudgeError(f"judge {by.name!r}: {error}")
+            )
+            problem.__cause__ = error if problem is not error else error.__cause__
+            degrade("judge", f"{len(batch)} passages could not be judged: {error!r}", problem)
+            continue
+        for i, row, proof in zip(batch, rows, proofs, strict=True):
+            support = {
+                p.id: float(v) for p, v in zip(perspectives, row, strict=True) if not math.isnan(v)
+            }
+            result[i] = replace(
+                result[i],
+                support={**result[i].support, **support},
+                proofs={**result[i].proofs, **proof},
+            )
+    return result
+
+
+def _enough(
+    candidates: Sequence[Candidate],
+    perspectives: Sequence[Perspective],
+    k: int,
+    rule: ListingRule,
+    exclusive: bool,
+) -> bool:
+    judged = sum(bool(c.support) for c in candidates)
+    even = math.ceil(k / max(len(perspectives), 1))
+    each = np.maximum(even, quotas(perspectives, k))
+    shown = listed(candidates, perspectives, rule, exclusive=exclusive)
+    return judged >= k and bool((shown.sum(axis=0) >= each).all())

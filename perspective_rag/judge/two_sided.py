@@ -12,13 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.cancelling import check_wanted
+from perspective_rag.flow.driver import map_in_pool
+from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.flow.threads import map_in_pool
-from perspective_rag.judge.encoding import PairEncoder
-from perspective_rag.judge.larger_settings import LargerSettings
-from perspective_rag.judge.models import cores, onnx_runtime
+from perspective_rag.judge.models import PairEncoder, cores, onnx_runtime
 from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
+from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.windows import telling, windows
 from perspective_rag.listing import ListingRule
 from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from perspective_rag.flow.steps import Call, Flow, complete
-from perspective_rag.judge.inner import OfInner, list_reader
-from perspective_rag.judge.support import judge_table
+from perspective_rag.judge.support import OfInner, judge_table, list_reader
 from perspective_rag.protocols import Judge, Judged, JudgesLists, JudgesSides
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 

@@ -1,1 +1,1 @@
-"""Queries to rankings, in the caller's store."""
+"""Queries to one ranked list of candidates, in the caller's store."""

@@ -1,22 +1,358 @@
-"""Queries to rankings: embed once, project by perspective, search everything at the same time."""
+"""Queries to rankings, in the caller's store."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.errors import CapabilityError, ConfigError, RetrievalError
-from perspective_rag.flow.recording import degrade, note, stage
+from perspective_rag.flow.driver import in_thread
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Call, Flow, Reply
-from perspective_rag.project.parts import Plain
-from perspective_rag.protocols import Projected, Projection, Reranked
-from perspective_rag.search.hits import CheckedSearch, Found
-from perspective_rag.search.vectors import embed_queries, hits_with_embeddings
-from perspective_rag.types import Extraction, Hit, Query, Vector
-from perspective_rag.vectors import as_vector
+from perspective_rag.flow.steps import Call, Flow, Reply, call
+from perspective_rag.flow.trace import degrade, note, stage
+from perspective_rag.judge.windows import titled_pieces
+from perspective_rag.maths.vectors import as_matrix, as_vector, cosine
+from perspective_rag.options import PipelineOptions
+from perspective_rag.protocols import (
+    Embedder,
+    Judge,
+    KeepsEmbeddings,
+    Projected,
+    Projection,
+    Reranked,
+    Store,
+)
+from perspective_rag.search.projections import Plain
+from perspective_rag.types import Candidate, Extraction, Hit, Matrix, Passage, Query, Vector
+from perspective_rag.validation import is_number
+
+
+def check_capabilities(
+    store: Store, embedder: Embedder | None, judge: Judge | None, options: PipelineOptions
+) -> None:
+    """Raises CapabilityError for what these components can never do."""
+    if store.takes_vector and embedder is None:
+        raise CapabilityError("this store searches by vector: pass embedder=")
+    if options.projection != "none" and not store.takes_vector:
+        raise CapabilityError(
+            f"projection={options.projection!r} changes vectors, and this store searches by "
+            "text only: use a store that searches by vector, or projection='none'"
+        )
+    has_vectors = embedder is not None or isinstance(store, KeepsEmbeddings)
+    if options.mmr_lambda < 1.0 and not has_vectors:
+        raise CapabilityError(
+            "mmr_lambda below 1.0 compares passages by their vectors: pass embedder="
+        )
+    if options.rerank == "stance" and judge is None:
+        raise CapabilityError('rerank="stance" asks a judge: pass judge=')
+    if options.discover and judge is None:
+        raise CapabilityError("discover compares what the passages say: pass judge=")
+    if options.coverage == "require" and judge is None:
+        raise CapabilityError('coverage="require" needs a judge: pass judge=')
+
+
+_MANY = 500  # hits: more are not looked at in the event loop
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The usable hits of a search, best first, and how many could not be used, with the first of
+    them as text.
+    """
+
+    hits: tuple[Hit, ...]
+    unusable: int = 0
+    example: str = ""
+
+
+class CheckedSearch:
+    """The searches of a store, whose hits are read and checked within the call.
+
+    A store may return what is only read later, and reading it may fail or never end: at most ``k``
+    hits are read. Raises RetrievalError, naming the store, for what is no sequence of hits.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.name = type(store).__name__
+
+    def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> Found:
+        """What ``store.search`` finds."""
+        return usable(self.store.search(text, vector, k=k, filter=filter), self.name, k)
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> Found:
+        """What ``store.asearch`` finds."""
+        returned = await self.store.asearch(text, vector, k=k, filter=filter)
+        if isinstance(returned, (list, tuple)) and len(returned) > _MANY:
+            return await in_thread(usable, returned, self.name, k)
+        return usable(returned, self.name, k)
+
+
+def usable(returned: Any, name: str, k: int | None = None) -> Found:
+    """The hits among the first ``k`` (None: all) of what ``name`` returned.
+
+    A score that is no finite number becomes None, and so does an embedding that is no vector of
+    finite numbers. Raises RetrievalError for what is no sequence, and where nothing in it is a hit.
+    """
+    if inspect.iscoroutine(returned):
+        returned.close()
+    if isinstance(returned, (str, bytes, Mapping)) or not isinstance(returned, Iterable):
+        raise RetrievalError(
+            f"{name} returned {_shown(returned)}; expected a sequence of Hits, best first"
+        )
+    hits: list[Hit] = []
+    bad: list[Any] = []
+    for each in islice(returned, k):
+        if _is_hit(each):
+            hits.append(_clean(each))
+        else:
+            bad.append(each)
+    if bad and not hits:
+        raise RetrievalError(
+            f"{name} returned {_shown(bad[0])}; expected Hits, each with a Passage that has a text"
+        )
+    return Found(tuple(hits), len(bad), _shown(bad[0]) if bad else "")
+
+
+def _is_hit(value: Any) -> bool:
+    if not isinstance(value, Hit) or not isinstance(value.passage, Passage):
+        return False
+    return isinstance(value.passage.text, str) and isinstance(value.passage.metadata, Mapping)
+
+
+def _clean(hit: Hit) -> Hit:
+    score, embedding = _number(hit.score), _vector(hit.embedding)
+    if score == hit.score and embedding is hit.embedding:
+        return hit
+    return replace(hit, score=score, embedding=embedding)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if is_number(value) and math.isfinite(value) else None
+    except OverflowError:  # a whole number that is no float
+        return None
+
+
+def _vector(value: Any) -> Vector | None:
+    try:
+        vector = None if value is None else as_vector(value, "embedding")
+    except ConfigError:
+        return None
+    return vector if vector is not None and vector.size else None
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.120}"
+    except Exception:  # a value that cannot even be shown
+        return f"a {type(value).__name__}"
+
+
+def embed_queries(request: Request, embedder: Embedder, texts: Sequence[str]) -> Flow[None]:
+    """Adds a vector for each text to ``request.vectors``; the new ones come from one call.
+
+    Raises what the embedder raises, and ConfigError for vectors that cannot be used.
+    """
+    new = [text for text in dict.fromkeys(texts) if text not in request.vectors]
+    if not new:
+        return
+    reply = yield from call(
+        "embed", embedder.embed_queries, new, counts={"embedded_texts": len(new)}
+    )
+    if reply.error is not None:
+        raise reply.error
+    name = f"the query vectors of embedder {type(embedder).__name__}"
+    rows = _rows_for(new, reply.value, name, columns=width_of(request))
+    request.vectors.update(zip(new, rows, strict=True))
+    for text, row in zip(new, rows, strict=True):
+        if not np.any(row):
+            problem = f"the vector of {text[:80]!r} is all zeros: it is near to nothing"
+            degrade("embed", problem)
+
+
+def embed_passages(
+    embedder: Embedder,
+    passages: Sequence[Passage],
+    near: Vector | None = None,
+    *,
+    about: str = "",
+    columns: int | None = None,
+) -> Flow[Matrix | None]:
+    """A vector for each passage with its title, shape (n, d), of ``columns`` dimensions where that
+    is given, from one call; None where it failed, which is recorded.
+
+    A long passage has that of its piece nearest to ``near`` (None: of its first); a title counts
+    where it has a word of what is asked ``about``.
+    """
+    cut = _pieces(passages, about)
+    texts = list(dict.fromkeys(piece for pieces in cut for piece in pieces))
+    reply = yield from call(
+        "embed", embedder.embed_passages, texts, counts={"embedded_texts": len(texts)}
+    )
+    problem = reply.error
+    if problem is None:
+        try:
+            name = f"the passage vectors of embedder {type(embedder).__name__}"
+            rows = _rows_for(texts, reply.value, name, columns=columns)
+            position = {text: i for i, text in enumerate(texts)}
+            chosen = [_nearest([position[each] for each in pieces], rows, near) for pieces in cut]
+            ordered: Matrix = rows[chosen]
+            return ordered
+        except ConfigError as error:
+            problem = error
+    degrade("embed", f"{len(texts)} candidates could not be embedded", problem)
+    return None
+
+
+def nearness(
+    embedder: Embedder, question: str, asked: Matrix, passages: Sequence[Passage]
+) -> NDArray[np.float64]:
+    """The cosine of each passage to the question, whose vector is ``asked`` (1, d), shape (n,): of
+    a long one that of its nearest piece. Raises what the embedder raises.
+    """
+    cut = _pieces(passages, question)
+    pieces = [piece for each in cut for piece in each]
+    rows = np.asarray(embedder.embed_passages(pieces), dtype=float)
+    result = np.full(len(passages), -np.inf)
+    owners = np.repeat(np.arange(len(passages)), [len(each) for each in cut])
+    np.maximum.at(result, owners, cosine(rows, asked)[:, 0])
+    return result
+
+
+def _pieces(passages: Sequence[Passage], about: str) -> list[list[str]]:
+    return [titled_pieces(passage, about) for passage in passages]
+
+
+def _nearest(places: Sequence[int], rows: Matrix, near: Vector | None) -> int:
+    if near is None or len(places) == 1 or rows.shape[1] != len(near):
+        return places[0]
+    return places[int(np.argmax(cosine(rows[list(places)], np.asarray(near)[None, :])[:, 0]))]
+
+
+def with_embeddings(
+    request: Request,
+    candidates: Sequence[Candidate],
+    near: Vector | None = None,
+    *,
+    about: str = "",
+) -> Flow[list[Candidate]]:
+    """The candidates with their vectors: from the hits, else from the store in one call, else
+    embedded in one batch, as ``embed_passages`` does.
+
+    A candidate without a vector keeps None, and that is recorded.
+    """
+    placed = yield from with_stored_embeddings(request, candidates)
+    missing = [i for i, c in enumerate(placed) if c.embedding is None]
+    if not missing or request.embedder is None:
+        return placed
+    passages = [placed[i].passage for i in missing]
+    stored = next((len(c.embedding) for c in placed if c.embedding is not None), None)
+    columns = width_of(request) or stored
+    rows = yield from embed_passages(request.embedder, passages, near, about=about, columns=columns)
+    for i, row in zip(missing, rows if rows is not None else [], strict=False):
+        placed[i] = replace(placed[i], embedding=row)
+    return placed
+
+
+def with_stored_embeddings(
+    request: Request, candidates: Sequence[Candidate]
+) -> Flow[list[Candidate]]:
+    """The candidates with the vectors that came with the hits or that the store keeps: one call.
+
+    Vectors of another width than the queries' (without queries: than most) are left out, and that
+    is recorded.
+    """
+    store, result = request.store, list(candidates)
+    missing = [i for i, c in enumerate(result) if c.embedding is None]
+    if missing and isinstance(store, KeepsEmbeddings):
+        passages = [result[i].passage for i in missing]
+        bound = bool(getattr(store, "thread_bound", False))
+        (reply,) = yield [Call("vectors", store.embeddings_of, (passages,), in_caller=bound)]
+        problem = reply.error
+        if problem is None:
+            try:
+                for i, row in zip(missing, _stored(reply.value, len(missing)), strict=True):
+                    if np.isfinite(row).all():
+                        result[i] = replace(result[i], embedding=row)
+            except ConfigError as error:
+                problem = error
+        if problem is not None:
+            name = type(store).__name__
+            degrade("vectors", f"{name} could not return its vectors", problem)
+    sizes = Counter(len(c.embedding) for c in result if c.embedding is not None)
+    width = width_of(request) or max(sizes, key=lambda size: sizes[size], default=0)
+    others = [
+        i for i, c in enumerate(result) if c.embedding is not None and len(c.embedding) != width
+    ]
+    for i in others:
+        result[i] = replace(result[i], embedding=None)
+    if others:
+        found = ", ".join(str(size) for size in sorted(sizes) if size != width)
+        name = type(store).__name__
+        problem_said = f"{len(others)} vectors of {name} have {found} dimensions instead of {width}"
+        degrade("vectors", f"{problem_said}: left out")
+    return result
+
+
+def hits_with_embeddings(request: Request, hits: Sequence[Hit]) -> Flow[list[Hit]]:
+    """``with_embeddings`` for hits."""
+    found = [Candidate(hit.passage, 0.0, embedding=hit.embedding) for hit in hits]
+    placed = yield from with_embeddings(request, found)
+    return [replace(h, embedding=c.embedding) for h, c in zip(hits, placed, strict=True)]
+
+
+def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> list[Hit]:
+    """Hits with their vectors and cosine to ``vector``, for a store whose vectors are at hand.
+
+    ``rows`` has shape (n, d), in the order of the passages; a passage whose row is not finite gets
+    neither.
+    """
+    known = np.asarray(np.isfinite(rows).all(axis=1))
+    scores = np.full(len(rows), np.nan)
+    if known.any():
+        scores[known] = cosine(rows[known], np.asarray(vector)[None, :])[:, 0]
+    return [
+        Hit(passage, float(score), row) if there else Hit(passage)
+        for passage, score, row, there in zip(passages, scores, rows, known, strict=True)
+    ]
+
+
+def _rows_for(
+    texts: Sequence[str], values: Any, name: str, *, columns: int | None = None
+) -> Matrix:
+    rows = as_matrix(values, name, columns=columns)
+    if len(rows) != len(texts):
+        raise ConfigError(f"{name}: got {len(rows)} rows for {len(texts)} texts")
+    return rows
+
+
+def width_of(request: Request) -> int | None:
+    """The dimensions of the queries' vectors, where there are any."""
+    return next((len(vector) for vector in request.vectors.values()), None)
+
+
+def _stored(values: Any, count: int) -> Matrix:
+    """A store's rows, shape (count, d), NaN where it has none; raises ConfigError for others."""
+    try:
+        rows: Matrix = np.asarray(values)
+        rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
+    except Exception as error:  # whatever the value's own conversion raises
+        raise ConfigError(f"expected {count} rows of numbers: {error}") from error
+    if rows.ndim != 2 or len(rows) != count:
+        raise ConfigError(f"expected {count} rows, got shape {rows.shape}")
+    return rows
+
 
 _PLAIN = Plain()
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.storage.files import make_private
 from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.storage.private import make_private
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 
 _SAME_INPUT = "give the same input in the same order and the same judge, or another file"
 

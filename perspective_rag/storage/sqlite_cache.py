@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from perspective_rag.storage.private import make_private
+from perspective_rag.storage.files import make_private
 
 # SQLite takes at least this many values in one statement.
 _AT_ONCE = 900

@@ -8,11 +8,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from perspective_rag.merge.fusion import reciprocal_rank_fusion
-from perspective_rag.merge.merge import QUESTION_WEIGHT
+from perspective_rag.maths.fusion import reciprocal_rank_fusion
+from perspective_rag.maths.vectors import normalised
+from perspective_rag.search.merge import QUESTION_WEIGHT
 from perspective_rag.testing.standins import HashEmbedder
 from perspective_rag.types import Passage, Perspective, Query, Vector
-from perspective_rag.vectors import normalised
 
 QUESTION = "Should the old harbour become a car park?"
 PERSPECTIVES = ("parking brings shoppers to the town", "the harbour is home to herons and boats")

@@ -16,8 +16,8 @@ import numpy as np
 
 from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.pairs import judge_at_once
+from perspective_rag.maths.vectors import cosine, normalised
 from perspective_rag.types import Completion, Hit, Matrix, Passage, Perspective, Prompt, Vector
-from perspective_rag.vectors import cosine, normalised
 
 
 @dataclass(slots=True)

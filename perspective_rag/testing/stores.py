@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 from perspective_rag.errors import CapabilityError
-from perspective_rag.flow import threads
+from perspective_rag.flow import driver as threads
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.results import RetrievalResult

@@ -16,7 +16,7 @@ from benchmarks.list_judge.command import main
 from benchmarks.list_judge.report import figures, replay
 from benchmarks.list_judge.tasks import read_tasks
 from perspective_rag import LLMListJudge, Passage, Perspective
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
 from perspective_rag.testing import ScriptedLLM
 
 DOCS = {

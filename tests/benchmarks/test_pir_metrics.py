@@ -16,7 +16,7 @@ from benchmarks.pir.methods import METHODS, PUBLISHED_METHODS
 from benchmarks.pir.metrics import gold_ranks, p_recall_at_k, recall_at_k, tie_bounds
 from benchmarks.pir.running import Reading, run_dense
 from benchmarks.pir.tasks import PirQuery, Task
-from perspective_rag.project.table import projected_scores
+from perspective_rag.maths.projection import projected_scores
 from tests.benchmarks.pir_samples import sample_task
 
 

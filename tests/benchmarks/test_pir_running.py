@@ -30,7 +30,7 @@ from benchmarks.pir.published import TABLE_2, TABLE_8, TABLE_9, TASKS
 from benchmarks.pir.report import sections
 from benchmarks.pir.retrievers import Choices, load_retriever
 from perspective_rag import CallableLLM, ConfigError, MissingDependency
-from perspective_rag.vectors import normalised
+from perspective_rag.maths.vectors import normalised
 from tests.benchmarks.pir_samples import (
     CORPUS,
     Counted,

@@ -22,7 +22,7 @@ from perspective_rag import (
     PerspectivePipeline,
     StatementExpander,
 )
-from perspective_rag.project.table import projected_scores
+from perspective_rag.maths.projection import projected_scores
 
 SIDES = ("what supports it", "what opposes it")
 NUMBERS = st.integers(-5, 5)

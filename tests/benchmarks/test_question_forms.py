@@ -9,7 +9,7 @@ import pytest
 from benchmarks.core import results
 from benchmarks.question_forms.__main__ import main
 from benchmarks.question_forms.scoring import passes, question_of
-from perspective_rag.extract.rules import extract_by_rule
+from perspective_rag.perspectives.reading import extract_by_rule
 
 ROW = {
     "id": "x1",

@@ -16,8 +16,8 @@ from benchmarks.scale.exact import K, exact, recall, rows_at
 from benchmarks.scale.experiment import Settings, measured
 from benchmarks.scale.report import tables
 from benchmarks.scale.vectors import CHUNK, DIMENSIONS, Space
-from perspective_rag.project.adaptive import adaptive_scores
-from perspective_rag.project.table import projected_scores
+from perspective_rag.maths.adaptive import adaptive_scores
+from perspective_rag.maths.projection import projected_scores
 
 SIZE = 1200
 SETTINGS = Settings(queries=4, seconds=0.0, seed=5, threads=1)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.factories.judges import load_judge
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.judge.llm import LLMJudge
-from perspective_rag.judge.presets import PRESETS
+from perspective_rag.judge.llm import PRESETS, LLMJudge
+from perspective_rag.local.judges import load_judge
 from perspective_rag.prompts import load_prompt
 from perspective_rag.types import Passage, Perspective
 from tests.contract import openai_server as fake

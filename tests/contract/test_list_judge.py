@@ -15,8 +15,8 @@ import pytest
 
 from perspective_rag import LLMListJudge, OpenAICompatibleLLM
 from perspective_rag.cli import main
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage, Perspective
 from tests.contract import openai_server as fake

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
 from perspective_rag.flow.steps import ask
+from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
 from perspective_rag.types import Completion, Prompt
 from tests.contract import openai_server as fake
 from tests.hardening.watchdog import PATIENCE, ends

@@ -18,11 +18,11 @@ from qdrant_client import QdrantClient
 from rich.console import Console
 
 from benchmarks.coverage.command import main as coverage
-from perspective_rag.backends.bm25_index import BM25Store
 from perspective_rag.cli import main
-from perspective_rag.corpus import CachedEmbedder, build_dense_index, dense_index
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.stream import judge_stream
+from perspective_rag.local.bm25 import BM25Store
+from perspective_rag.local.corpus import CachedEmbedder, build_dense_index, dense_index
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.testing import HashEmbedder, RuleJudge, ScriptedLLM
 from perspective_rag.types import Hit, Passage, Perspective

@@ -18,15 +18,15 @@ from perspective_rag import (
     PerspectivePipeline,
 )
 from perspective_rag.answer.citations import citation_keys, without_marks
-from perspective_rag.backends.messages import markers_in, messages_of
 from perspective_rag.commands.ask import write_json
-from perspective_rag.extract.llm import LLMExtractor
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
+from perspective_rag.local.chat import markers_in, messages_of
+from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.markers import without_markers
 from perspective_rag.testing import MemoryStore, RuleJudge, ScriptedLLM
 from perspective_rag.types import Hit, Passage, Prompt
-from perspective_rag.values import json_ready
+from perspective_rag.validation import json_ready
 
 QUESTION = "Should zoos be closed?"
 FOR = "Zoos should be closed because animals suffer behind bars in every one of them."
@@ -216,7 +216,7 @@ def test_headings_that_a_template_writes_are_its_own():
 def test_the_packaged_encoders_read_their_own_tokens_in_a_text_as_text():
     pytest.importorskip("onnxruntime")
     from perspective_rag import OnnxMiniLM
-    from perspective_rag.judge.encoding import PairEncoder
+    from perspective_rag.judge.models import PairEncoder
 
     tokenizer = OnnxMiniLM()._tokenizer()
     assert len(tokenizer.encode("zoos [SEP] help", add_special_tokens=False).tokens[:6]) == 6

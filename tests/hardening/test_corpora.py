@@ -14,11 +14,16 @@ import numpy as np
 import pytest
 
 from perspective_rag import Corpus, CorpusError
-from perspective_rag.corpus import CachedEmbedder, build_dense_index, open_dense_index, records
-from perspective_rag.corpus import readers as reading
-from perspective_rag.storage.folder_in_work import folder_in_work
+from perspective_rag.local.corpus import (
+    CachedEmbedder,
+    build_dense_index,
+    open_dense_index,
+    records,
+)
+from perspective_rag.local.corpus import readers as reading
+from perspective_rag.storage.files import replace_file
+from perspective_rag.storage.folders import folder_in_work
 from perspective_rag.storage.sqlite_cache import SqliteCache
-from perspective_rag.storage.whole_file import replace_file
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
 
@@ -189,7 +194,7 @@ def test_embeddings_that_were_damaged_in_the_cache_are_made_anew(tmp_path):
 def test_a_folder_that_a_killed_process_left_is_removed_and_one_in_work_is_not(tmp_path):
     target = tmp_path / "index"
     child = (
-        "import os, sys, pathlib; from perspective_rag.storage.folder_in_work import folder_in_work\n"
+        "import os, sys, pathlib; from perspective_rag.storage.folders import folder_in_work\n"
         "with folder_in_work(pathlib.Path(sys.argv[1])) as new:\n"
         "    (new / 'half').write_text('x'); os.kill(os.getpid(), 9)"
     )

@@ -17,18 +17,15 @@ import pytest
 from perspective_rag import Limiter, PerspectivePipeline, RetrievalError
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import limiter as limiting
-from perspective_rag.flow.attempt import held
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.driver import Limits, arun, held, in_thread, run
 from perspective_rag.flow.steps import Call, ask
-from perspective_rag.flow.threads import in_thread
 from perspective_rag.testing import MemoryStore
 from perspective_rag.testing.samples import QUESTION, SAMPLE
 from perspective_rag.types import Prompt
 
 pytest.importorskip("openai")
 
-from perspective_rag.backends.openai_compatible import OpenAICompatibleLLM
+from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
 from perspective_rag_scale.openai_embedder import OpenAICompatibleEmbedder
 
 PROMPT = Prompt("p", "text")

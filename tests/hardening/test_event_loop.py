@@ -14,12 +14,12 @@ from contextlib import contextmanager
 import pytest
 
 from perspective_rag import LLMJudge, PerspectivePipeline
+from perspective_rag import results as display
 from perspective_rag.answer.grounded import GroundedAnswerer
 from perspective_rag.extend import CallableExtractor, call, in_thread
-from perspective_rag.extract import lexicon
-from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.driver import arun, run
 from perspective_rag.judge.cache import CachedJudge
-from perspective_rag.reporting import display
+from perspective_rag.perspectives import words as lexicon
 from perspective_rag.testing import HashEmbedder, MemoryStore, RuleJudge, ScriptedLLM
 from perspective_rag.text import printable
 from perspective_rag.types import Hit, Passage

@@ -13,8 +13,8 @@ pytest.importorskip("mcp")
 uvicorn = pytest.importorskip("uvicorn")
 
 from perspective_rag import PerspectivePipeline
-from perspective_rag.flow.cancelling import Cancelled, Work, check_wanted
-from perspective_rag.flow.threads import in_thread, map_in_pool
+from perspective_rag.flow.driver import in_thread, map_in_pool
+from perspective_rag.flow.limiter import Cancelled, Work, check_wanted
 from perspective_rag.testing import HashEmbedder, MemoryStore, RuleJudge
 from tests.addons.serve.http.samples import PASSAGES, QUESTION
 from tests.hardening.serving import head, received, running, status_of, until
@@ -205,7 +205,7 @@ def test_who_waits_is_told_when_the_server_ends_and_who_is_answered_is_not(slow)
 
 @pytest.mark.parametrize("kind", ["embedder", "judge"])
 def test_the_packaged_models_end_between_batches(kind):
-    from perspective_rag.backends.onnx_minilm import OnnxMiniLM
+    from perspective_rag.local.onnx_minilm import OnnxMiniLM
 
     if kind == "embedder":
         embedder = OnnxMiniLM()

@@ -13,11 +13,11 @@ import stat
 import pytest
 
 from perspective_rag import Corpus, CorpusError
-from perspective_rag.backends.bm25_index import BM25Store
-from perspective_rag.backends.passage_file import PassageFile
-from perspective_rag.corpus import build_dense_index, kept, read_corpus, records, tables
-from perspective_rag.corpus.readers import MOST_PROBLEMS
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.local.bm25 import BM25Store
+from perspective_rag.local.corpus import build_dense_index, kept, read_corpus, records, tables
+from perspective_rag.local.corpus.readers import MOST_PROBLEMS
+from perspective_rag.local.passage_file import PassageFile
+from perspective_rag.storage.files import json_lines
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
 
@@ -225,7 +225,7 @@ def test_what_is_packed_as_texts_are_has_no_limit_but_its_size(tmp_path):
 
 
 def test_questions_from_a_packed_file_are_bounded_too(tmp_path, monkeypatch):
-    from perspective_rag.storage import jsonl
+    from perspective_rag.storage import files as jsonl
 
     monkeypatch.setattr(jsonl, "LONGEST_LINE", 1_000)
     with gzip.open(tmp_path / "a.jsonl.gz", "wt") as stream:

@@ -21,18 +21,18 @@ from benchmarks.web.search_results import WebResult
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.calibrate.marks import read_rows
-from perspective_rag.corpus import Corpus
 from perspective_rag.errors import CorpusError
 from perspective_rag.extend import report_in
-from perspective_rag.extract.rules import RuleExtractor
+from perspective_rag.judge.cross_encoder import TwoSidedSettings
 from perspective_rag.judge.settings import JudgeSettings
-from perspective_rag.judge.two_sides import TwoSidedSettings
 from perspective_rag.judge.windows import windows
 from perspective_rag.listing import PACKAGED, Calibration, ListingRule
-from perspective_rag.results.annotations import REPORT, annotations_of
+from perspective_rag.local.corpus import Corpus
+from perspective_rag.perspectives.reading import RuleExtractor
+from perspective_rag.results import REPORT, annotations_of
 from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 
 DEEP = "[" * 100_000
 TEXTS = [

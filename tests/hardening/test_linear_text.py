@@ -44,31 +44,31 @@ from perspective_rag.answer.sentences import (
 )
 from perspective_rag.answer.standing import standing
 from perspective_rag.answer.streaming import ClaimReader
-from perspective_rag.backends.logprobs import bare_token, choice_of
 from perspective_rag.commands.ask import write_json
-from perspective_rag.corpus.documents import html_record, markdown_record, text_record
-from perspective_rag.corpus.records import csv_records, jsonl_records
-from perspective_rag.corpus.splitting import count_words, split_text
 from perspective_rag.errors import PerspectiveRAGError, unknown_name
-from perspective_rag.expand.statements import unique_queries
-from perspective_rag.extract import rules
-from perspective_rag.extract.discover import stand_alone
-from perspective_rag.extract.english import bare, lower_first, upper_first
-from perspective_rag.extract.follow_up import follow_up
-from perspective_rag.extract.kinds import is_chat
-from perspective_rag.extract.labels import as_statement_about
-from perspective_rag.extract.language import caution
-from perspective_rag.extract.lexicon import mid_sentence
-from perspective_rag.extract.negation import negate, negation_of
-from perspective_rag.extract.rules import both_sides, extract_by_rule
-from perspective_rag.extract.statement import as_statement, statement_of
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recording import degrade
+from perspective_rag.flow.driver import run
 from perspective_rag.flow.steps import Reply
+from perspective_rag.flow.trace import degrade
 from perspective_rag.identity import normalised_text, passage_key
-from perspective_rag.judge.quotes import find_quote
+from perspective_rag.judge.llm_list import find_quote
 from perspective_rag.judge.windows import telling, titled_pieces, windows
 from perspective_rag.listing import ListingRule
+from perspective_rag.local.chat import bare_token, choice_of
+from perspective_rag.local.corpus.documents import html_record, markdown_record, text_record
+from perspective_rag.local.corpus.records import csv_records, jsonl_records
+from perspective_rag.local.corpus.splitting import count_words, split_text
+from perspective_rag.maths.vectors import first_copies
+from perspective_rag.perspectives import reading as rules
+from perspective_rag.perspectives.clauses import as_statement, statement_of
+from perspective_rag.perspectives.cleaning import caution
+from perspective_rag.perspectives.discover import stand_alone
+from perspective_rag.perspectives.find import as_statement_about
+from perspective_rag.perspectives.follow_up import follow_up
+from perspective_rag.perspectives.kinds import is_chat
+from perspective_rag.perspectives.negation import negate, negation_of
+from perspective_rag.perspectives.queries import unique_queries
+from perspective_rag.perspectives.reading import both_sides, extract_by_rule
+from perspective_rag.perspectives.words import bare, lower_first, mid_sentence, upper_first
 from perspective_rag.prompts import PromptTemplate, fence, read_prompt, shorten
 from perspective_rag.prompts.markers import markers_of, without_markers
 from perspective_rag.prompts.replies import (
@@ -82,12 +82,18 @@ from perspective_rag.prompts.replies import (
     strip_reasoning,
 )
 from perspective_rag.redaction import public_address, redacted, without_secrets
-from perspective_rag.reporting.display import result_in_lines
-from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
-from perspective_rag.results.annotations import REPORT, annotations_of, report_in
-from perspective_rag.select.near_duplicates import first_copies
+from perspective_rag.results import (
+    REPORT,
+    Answer,
+    Claim,
+    Coverage,
+    RetrievalResult,
+    annotations_of,
+    report_in,
+    result_in_lines,
+)
 from perspective_rag.storage.append_log import slug
-from perspective_rag.storage.jsonl import json_object
+from perspective_rag.storage.files import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import (
     escaped,
@@ -101,7 +107,7 @@ from perspective_rag.text import (
     words,
 )
 from perspective_rag.types import Candidate, Completion, Passage, Prompt, Query, Trace
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 from perspective_rag_scale.sinks.documents import without_nul
 from perspective_rag_serve.view import span_of
 from perspective_rag_serve.writing import plain
@@ -378,8 +384,8 @@ async def test_a_question_is_not_read_in_the_event_loop(given, times, monkeypatc
 SHORT_TEXTS = (
     "perspective_rag.__main__",
     "perspective_rag.commands.",
-    "perspective_rag.extract.",
-    "perspective_rag.judge.presets",
+    "perspective_rag.perspectives.",
+    "perspective_rag.judge.llm",
     "perspective_rag.testing.",
 )
 

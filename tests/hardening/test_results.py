@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from perspective_rag import PerspectivePipeline, RetrievalError
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
 from perspective_rag.identity import passage_key
-from perspective_rag.select.check import check_chosen
+from perspective_rag.maths.mmr import check_chosen
 from perspective_rag.testing import HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE
 from perspective_rag.types import Candidate, Hit, Passage

@@ -16,7 +16,7 @@ uvicorn = pytest.importorskip("uvicorn")
 
 from perspective_rag import PerspectivePipeline
 from perspective_rag.errors import ConfigError, RetrievalError
-from perspective_rag.flow.threads import in_thread
+from perspective_rag.flow.driver import in_thread
 from perspective_rag.testing import MemoryStore
 from perspective_rag_serve.logs import Careful, Known, answering, log_to_stderr, places
 from tests.addons.serve.http.samples import PASSAGES, QUESTION, ZooJudge, support_of

@@ -22,8 +22,8 @@ from perspective_rag import (
     run,
 )
 from perspective_rag.cli import main
-from perspective_rag.corpus import Corpus
-from perspective_rag.corpus.records import decoded
+from perspective_rag.local.corpus import Corpus
+from perspective_rag.local.corpus.records import decoded
 from perspective_rag.prompts import fence
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import valid

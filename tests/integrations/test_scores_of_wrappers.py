@@ -7,9 +7,9 @@ import json
 import pytest
 
 from perspective_rag import Candidate, Passage
-from perspective_rag.results import RetrievalResult
-from perspective_rag.results.annotations import (
+from perspective_rag.results import (
     ANNOTATIONS,
+    RetrievalResult,
     annotations_of,
     report_in,
     scores_of,

@@ -10,8 +10,8 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.factories.judges import load_judge
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
+from perspective_rag.local.judges import load_judge
 from perspective_rag.testing.judges import JUDGE_CHECKS, JudgeCase
 from perspective_rag.types import Passage, Perspective
 

@@ -14,13 +14,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from perspective_rag.backends.transformers_llm import TransformersLLM
 from perspective_rag.errors import JudgeError, LLMError
-from perspective_rag.factories.judges import load_judge
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.llm import LLMJudge
+from perspective_rag.local.judges import load_judge
+from perspective_rag.local.transformers_llm import TransformersLLM
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.types import Passage, Perspective, Prompt
 

@@ -12,7 +12,7 @@ pytest.importorskip("onnx")
 transformers = pytest.importorskip("transformers")
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.judge.larger_settings import LargerSettings
+from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.two_sided import OnnxSides
 from perspective_rag_train.two_sided.export import averaged_network, export, provenance_of
 from perspective_rag_train.two_sided.network import Encoding, from_base, from_config, probabilities

@@ -8,8 +8,7 @@ import pytest
 from perspective_rag import Candidate, Passage, Perspective, PerspectivePipeline
 from perspective_rag.identity import voice_of
 from perspective_rag.listing import ListingRule
-from perspective_rag.results import Coverage, RetrievalResult
-from perspective_rag.results.annotations import annotations_of, report_in
+from perspective_rag.results import Coverage, RetrievalResult, annotations_of, report_in
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Trace
 

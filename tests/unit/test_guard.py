@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perspective_rag import PerspectivePipeline
-from perspective_rag.backends.callables import CallableStore
-from perspective_rag.guard.feedback import feedback_terms
+from perspective_rag.cover.guard import feedback_terms
+from perspective_rag.local.callables import CallableStore
 from perspective_rag.testing import TableJudge
 from perspective_rag.text import words
 from perspective_rag.types import Hit, Passage

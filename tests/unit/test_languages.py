@@ -7,8 +7,8 @@ import pytest
 
 from perspective_rag import CascadeJudge, CrossEncoderJudge, Passage, PerspectivePipeline
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.extract.rules import RuleExtractor
 from perspective_rag.judge.windows import windows
+from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.text import is_language, split_sentences
 

@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from perspective_rag.backends.bm25_index import BM25Store
-from perspective_rag.backends.callables import CallableEmbedder, CallableStore
+from perspective_rag.cover.choose import select
+from perspective_rag.cover.guard import CoverageError
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
@@ -19,17 +19,15 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
     RetrievalError,
 )
-from perspective_rag.expand.expand import expand
-from perspective_rag.expand.statements import NoExpansion
-from perspective_rag.extract.extract import extract
 from perspective_rag.flow.steps import call
-from perspective_rag.guard.require import CoverageError
-from perspective_rag.judge.best_first import judge, rule_of
-from perspective_rag.judge.support import coverage_of
-from perspective_rag.merge.merge import merge
+from perspective_rag.judge.support import coverage_of, judge, rule_of
+from perspective_rag.local.bm25 import BM25Store
+from perspective_rag.local.callables import CallableEmbedder, CallableStore
+from perspective_rag.perspectives.find import extract
+from perspective_rag.perspectives.queries import NoExpansion, expand
 from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.search.merge import merge
 from perspective_rag.search.search import search
-from perspective_rag.select.choose import select
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Hit, Passage, Perspective
 

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.vectors import ZERO_NORM, as_matrix, as_vector, cosine, is_zero, normalised
+from perspective_rag.maths.vectors import (
+    ZERO_NORM,
+    as_matrix,
+    as_vector,
+    cosine,
+    is_zero,
+    normalised,
+)
 
 
 @pytest.fixture(autouse=True)

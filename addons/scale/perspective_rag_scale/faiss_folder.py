@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.backends.filters import predicate
-from perspective_rag.backends.passage_file import PassageFile
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.flow.threads import in_thread
-from perspective_rag.storage.whole_file import replace_file
+from perspective_rag.flow.driver import in_thread
+from perspective_rag.local.indexes import predicate
+from perspective_rag.local.passage_file import PassageFile
+from perspective_rag.maths.vectors import as_vector, normalised
+from perspective_rag.storage.files import replace_file
 from perspective_rag.types import Hit, Matrix, Passage, Vector
 from perspective_rag.validation import count as checked_count
-from perspective_rag.values import from_json
-from perspective_rag.vectors import as_vector, normalised
+from perspective_rag.validation import from_json
 from perspective_rag_scale.faiss_kinds import Kind, on_gpu, read_faiss, search_depth
 
 PASSAGES, ROWS, MANIFEST = "passages.sqlite", "rows.f16", "manifest.json"

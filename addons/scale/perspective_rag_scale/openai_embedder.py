@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from perspective_rag.backends.openai_compatible import check_attempts
 from perspective_rag.errors import ConfigError
+from perspective_rag.local.openai_compatible import check_attempts
 from perspective_rag_scale.remote.embedder import RemoteEmbedder
 
 _OWN = "https://api.openai.com/v1"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from perspective_rag.engines.engine import B, R
 from perspective_rag.errors import ConfigError, EngineError
+from perspective_rag.flow.engine import B, R
 from perspective_rag.validation import count
 from perspective_rag_scale.ray_cluster import check_address, connected
 from perspective_rag_scale.ray_feed import CONTENT, DONE, NUMBER, Feed, Mapper, reading, table

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.backends.in_process import InProcessLLM
 from perspective_rag.errors import LLMError, MissingDependency
+from perspective_rag.local.in_process import InProcessLLM
 from perspective_rag.types import Completion, Prompt
 from perspective_rag_scale.vllm_requests import (
     ENGINE_DEFAULTS,

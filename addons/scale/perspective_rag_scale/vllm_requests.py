@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from perspective_rag.backends.logprobs import (
+from perspective_rag.local.chat import (
     bare_token,
     choice_of,
     choice_probabilities,
     first_token_tells,
+    markers_in,
+    messages_of,
     spellings,
 )
-from perspective_rag.backends.messages import markers_in, messages_of
 from perspective_rag.types import Completion, Prompt
 
 # The most alternatives for a token that the engine gives unless it is told otherwise.

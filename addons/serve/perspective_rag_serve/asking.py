@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from perspective_rag.answer.key_points import key_points
 from perspective_rag.answer.supporting import supporting_sentences
 from perspective_rag.errors import ConfigError
-from perspective_rag.extract.extract import extraction_of
-from perspective_rag.extract.follow_up import follow_up
-from perspective_rag.extract.rules import extract_by_rule
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.inner import quick_judge
+from perspective_rag.judge.support import quick_judge
+from perspective_rag.perspectives.find import extraction_of
+from perspective_rag.perspectives.follow_up import follow_up
+from perspective_rag.perspectives.reading import extract_by_rule
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Extractor
 from perspective_rag.results import Claim, RetrievalResult

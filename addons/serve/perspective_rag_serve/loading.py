@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from perspective_rag.flow.threads import in_thread
+from perspective_rag.flow.driver import in_thread
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.redaction import redacted
 from perspective_rag.text import printable

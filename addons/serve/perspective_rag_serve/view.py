@@ -15,9 +15,9 @@ from perspective_rag.answer.key_points import KeyPoint
 from perspective_rag.answer.reported import only_reports
 from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
 from perspective_rag.listing import State
+from perspective_rag.maths.vectors import first_copies
 from perspective_rag.reporting.origins import Origin, origin_of
 from perspective_rag.results import RetrievalResult
-from perspective_rag.select.near_duplicates import first_copies
 from perspective_rag.text import printable
 from perspective_rag.types import Candidate, Perspective, Proof
 

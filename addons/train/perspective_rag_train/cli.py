@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
-from perspective_rag.judge.presets import PRESETS
+from perspective_rag.judge.llm import PRESETS
 from perspective_rag.reporting.progress import progress_bars
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.extract.negation import negate
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.perspectives.negation import negate
+from perspective_rag.storage.files import json_lines
 
 LABELS = ("support", "oppose", "neutral")
 _OPPOSITE = {"support": "oppose", "oppose": "support", "neutral": "neutral"}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.extract.english import lower_first
-from perspective_rag.extract.negation import negate
+from perspective_rag.perspectives.negation import negate
+from perspective_rag.perspectives.words import lower_first
 from perspective_rag_train.data import LabelledPair
 
 KINDS = ("concession", "report", "other demand")

@@ -12,8 +12,8 @@ import numpy as np
 from perspective_rag.errors import CorpusError, JudgeError
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.storage.append_log import OrderedLog
+from perspective_rag.storage.files import json_lines
 from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.storage.jsonl import json_lines
 from perspective_rag.validation import count
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from perspective_rag.engines.engine import Engine
-from perspective_rag.flow.calls import Limits
-from perspective_rag.judge.revision import revision_of
+from perspective_rag.flow.driver import Limits
+from perspective_rag.flow.engine import Engine
+from perspective_rag.judge.pairs import revision_of
 from perspective_rag.judge.stream import UNTIMED, Pair, judge_stream
 from perspective_rag.protocols import Judge
 from perspective_rag.storage.append_log import OrderedLog

@@ -8,7 +8,7 @@ from typing import Any
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.judge.stream import Pair
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 from perspective_rag.types import Passage, Perspective
 
 _TEXTS = ("document", "statement")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import CorpusError
-from perspective_rag.judge.two_sides import TwoSides, fitted
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.judge.cross_encoder import TwoSides, fitted
+from perspective_rag.storage.files import json_lines
 from perspective_rag_train.metrics import (
     Floats,
     auc,

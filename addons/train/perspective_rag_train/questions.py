@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perspective_rag.errors import CorpusError
-from perspective_rag.storage.jsonl import json_lines
+from perspective_rag.storage.files import json_lines
 from perspective_rag_train.data import LABELS, Augmentation, LabelledPair
 
 Shares = tuple[float, float, float]

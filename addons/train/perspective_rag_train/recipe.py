@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.storage.toml_file import read_toml
+from perspective_rag.storage.files import read_toml
 from perspective_rag_train.data import Augmentation
 from perspective_rag_train.hard_cases import HardSource
 from perspective_rag_train.loop import TrainingConfig

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.judge.labels import class_columns
+from perspective_rag.judge.cross_encoder import class_columns
 from perspective_rag.judge.settings import FILE, OFFSET, stored_in
-from perspective_rag.storage.folder_in_work import folder_in_work
-from perspective_rag.values import from_json
+from perspective_rag.storage.folders import folder_in_work
+from perspective_rag.validation import from_json
 from perspective_rag_train.weights import Weights, weights_from_onnx
 
 Target = Literal["tei", "vllm", "onnx"]

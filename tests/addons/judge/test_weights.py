@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perspective_rag import Passage, Perspective, run
-from perspective_rag.factories.larger import PACKAGE, larger_judge
+from perspective_rag.local.judges import PACKAGE, larger_judge
 
 FOR = Perspective("support", "Private cars should be banned from city centres")
 AGAINST = Perspective("oppose", "Private cars should not be banned from city centres")

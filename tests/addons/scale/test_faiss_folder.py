@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from perspective_rag.backends.passage_file import PassageFile
 from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
+from perspective_rag.local.passage_file import PassageFile
 from perspective_rag.testing import STORE_CHECKS, HashEmbedder, StoreCase
 from perspective_rag.types import Passage
 from perspective_rag_scale.faiss_folder import FaissFolder

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perspective_rag.cli import main
-from perspective_rag.corpus.readers import ReadProblem, read_corpus
+from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
 from perspective_rag.testing import HashEmbedder
 from perspective_rag_scale.commands import filling
 from perspective_rag_scale.faiss_folder import FaissFolder

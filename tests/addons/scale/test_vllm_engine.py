@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
-from perspective_rag.factories.judges import load_judge
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.local.judges import load_judge
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.types import Passage, Perspective, Prompt
 from perspective_rag_scale.vllm_engine import VLLMEngine

@@ -15,10 +15,10 @@ from perspective_rag import (
     ConfigError,
     Query,
 )
-from perspective_rag.expand.expand import expand
 from perspective_rag.extend import report_in
-from perspective_rag.extract.extract import extract
-from perspective_rag.merge.merge import merge
+from perspective_rag.perspectives.find import extract
+from perspective_rag.perspectives.queries import expand
+from perspective_rag.search.merge import merge
 from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder, TableJudge
 

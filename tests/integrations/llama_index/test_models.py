@@ -137,7 +137,7 @@ def test_a_language_model_of_ours_fits_too(zoo):
 
 
 def test_a_model_and_an_extractor_together_are_refused(zoo):
-    from perspective_rag.extract.rules import RuleExtractor
+    from perspective_rag.perspectives.reading import RuleExtractor
 
     with pytest.raises(ConfigError, match="pass one"):
         PerspectiveRetriever(zoo.index(), judge=None, llm=ChatModel(), extractor=RuleExtractor())

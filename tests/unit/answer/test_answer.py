@@ -17,8 +17,8 @@ from perspective_rag.answer.reported import is_reported
 from perspective_rag.answer.sentences import restates
 from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Answerer
 from perspective_rag.results import Claim, Coverage, RetrievalResult

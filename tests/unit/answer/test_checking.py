@@ -14,8 +14,8 @@ from perspective_rag.answer.checking import misquoted
 from perspective_rag.answer.standing import strengths
 from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.listing import ListingRule
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult

@@ -7,9 +7,8 @@ import pytest
 
 from perspective_rag import Perspective, RetrievalResult
 from perspective_rag.answer.key_points import KeyPoint, key_points
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.listing import PACKAGED, ListingRule
 from perspective_rag.results import Coverage
 from perspective_rag.types import Candidate, Passage, Trace

@@ -35,7 +35,7 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
     RetrievalError,
 )
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
 from perspective_rag.flow.steps import call
 from perspective_rag.listing import PACKAGED, SILENT, ListingRule
 from perspective_rag.reporting import charts, html

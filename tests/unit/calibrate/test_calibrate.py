@@ -14,8 +14,7 @@ from perspective_rag.calibrate.calibrate import Calibrator, sides_of
 from perspective_rag.calibrate.fit import Marked, floor_of, listing_of, scale_of
 from perspective_rag.calibrate.marks import Row, chosen, read_rows, write_rows
 from perspective_rag.cli import main
-from perspective_rag.judge.sides import rule_for
-from perspective_rag.judge.support import relevance_floor, relevance_scale
+from perspective_rag.judge.support import relevance_floor, relevance_scale, rule_for
 from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
 from perspective_rag.options import PipelineOptions
 from perspective_rag.testing import HashEmbedder

@@ -11,8 +11,8 @@ import pytest
 from perspective_rag import Corpus
 from perspective_rag.cli import main
 from perspective_rag.commands.example import write_example
-from perspective_rag.corpus.loading import EXAMPLE_DATA
 from perspective_rag.errors import ConfigError
+from perspective_rag.local.corpus.loading import EXAMPLE_DATA
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,13 +10,11 @@ from contextvars import ContextVar
 import pytest
 
 from perspective_rag.errors import LLMReplyError, PerspectiveRAGError
-from perspective_rag.flow import drivers
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow import driver as drivers
+from perspective_rag.flow.driver import Limits, arun, run
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.flow.recording import degrade
 from perspective_rag.flow.steps import Call, Reply, call
+from perspective_rag.flow.trace import Recorder, degrade
 from perspective_rag.types import Completion
 
 

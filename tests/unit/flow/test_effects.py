@@ -8,18 +8,17 @@ import traceback
 import numpy as np
 import pytest
 
-from perspective_rag.backends.numpy_index import NumpyStore
 from perspective_rag.errors import ConfigError, JudgeError, PerspectiveRAGError, RetrievalError
-from perspective_rag.expand.expand import expand
-from perspective_rag.extract.extract import extract
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.flow.recording import degrade, note
+from perspective_rag.flow.driver import arun, run
 from perspective_rag.flow.steps import call, complete
-from perspective_rag.judge.best_first import judge as judge_step
+from perspective_rag.flow.trace import Recorder, degrade, note
 from perspective_rag.judge.cache import CachedJudge
-from perspective_rag.merge.merge import merge
+from perspective_rag.judge.support import judge as judge_step
+from perspective_rag.local.indexes import NumpyStore
+from perspective_rag.perspectives.find import extract
+from perspective_rag.perspectives.queries import expand
 from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.search.merge import merge
 from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Extraction, Passage, Perspective, Query

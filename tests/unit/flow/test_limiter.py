@@ -12,10 +12,8 @@ import time
 import pytest
 
 from perspective_rag import ConfigError, Limiter
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
+from perspective_rag.flow.driver import Limits, arun, in_thread, run
 from perspective_rag.flow.steps import Call
-from perspective_rag.flow.threads import in_thread
 
 
 class Counting:

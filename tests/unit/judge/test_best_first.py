@@ -10,13 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from perspective_rag.cover.selectors import repair
 from perspective_rag.errors import ConfigError, JudgeError
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.judge.best_first import BATCH, judge_best_first
-from perspective_rag.judge.support import coverage_of, quotas, support_matrix
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.judge.support import (
+    BATCH,
+    coverage_of,
+    judge_best_first,
+    quotas,
+    support_matrix,
+)
 from perspective_rag.listing import ListingRule, RelevanceFloor
-from perspective_rag.select.repair import repair
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Candidate, Passage, Perspective
 

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge import cross_encoder
-from perspective_rag.judge.cross_encoder import BATCH, DEFAULT_MODEL, CrossEncoderJudge
-from perspective_rag.judge.labels import class_columns
+from perspective_rag.judge.cross_encoder import (
+    BATCH,
+    DEFAULT_MODEL,
+    CrossEncoderJudge,
+    class_columns,
+)
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.windows import LONGEST
 from perspective_rag.types import Passage, Perspective

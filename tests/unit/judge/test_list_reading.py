@@ -14,12 +14,17 @@ from perspective_rag.commands.panels import show_passages
 from perspective_rag.commands.parts import console
 from perspective_rag.errors import ConfigError
 from perspective_rag.extend import WatchedJudge, annotations_of, report_in
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.judge.best_first import judge_best_first, judgements_left
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.graded import RULE, GradedJudge
-from perspective_rag.judge.inner import list_reader, pair_judge, quick_judge
+from perspective_rag.judge.support import (
+    judge_best_first,
+    judgements_left,
+    list_reader,
+    pair_judge,
+    quick_judge,
+)
 from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judged
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from perspective_rag.errors import LLMReplyError
-from perspective_rag.judge.list_replies import (
+from perspective_rag.judge.llm_list import (
     ListVerdict,
     letter,
     list_schema,

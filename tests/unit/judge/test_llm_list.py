@@ -9,11 +9,11 @@ import re
 import numpy as np
 import pytest
 
-from perspective_rag.backends.llm_cache import CachedLLM
 from perspective_rag.errors import ConfigError, JudgeError, LLMError
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.llm_list import RULE, LLMListJudge
+from perspective_rag.local.llm_cache import CachedLLM
 from perspective_rag.prompts import load_prompt
 from perspective_rag.protocols import Judge, JudgesLists, JudgesSides
 from perspective_rag.testing import ScriptedLLM, TableJudge

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perspective_rag.judge.quotes import MAX_WORDS, find_quote
+from perspective_rag.judge.llm_list import MAX_WORDS, find_quote
 from perspective_rag.types import Passage, Proof
 
 TEXT = (

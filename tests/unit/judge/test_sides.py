@@ -8,13 +8,17 @@ from functools import partial
 import numpy as np
 import pytest
 
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.cascade import CascadeJudge
-from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.judge.sides import read_passages, rule_for
-from perspective_rag.judge.two_sides import TwoSidedSettings, TwoSides, Weighed
+from perspective_rag.judge.cross_encoder import (
+    CrossEncoderJudge,
+    TwoSidedSettings,
+    TwoSides,
+    Weighed,
+)
+from perspective_rag.judge.support import read_passages, rule_for
 from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Candidate, Passage, Perspective

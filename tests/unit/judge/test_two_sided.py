@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError, JudgeError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
-from perspective_rag.judge.larger_settings import (
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.judge.settings import (
     LargerSettings,
     SideWeights,
     Weighing,

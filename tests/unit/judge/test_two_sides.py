@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from perspective_rag.judge.two_sides import TwoSidedSettings, TwoSides, Weighed, fitted
+from perspective_rag.judge.cross_encoder import TwoSidedSettings, TwoSides, Weighed, fitted
 
 SUPPORT, OPPOSE, SILENT = [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]
 BOTH = TwoSides(own=0.8, other=0.7, against=-0.2, rival=-0.3, relevance=2.0, bias=-1.0)

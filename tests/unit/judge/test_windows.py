@@ -10,8 +10,7 @@ pytest.importorskip("tokenizers")
 from tokenizers import Tokenizer
 
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
-from perspective_rag.judge.encoding import PairEncoder, batches_by_length, padded
-from perspective_rag.judge.models import OnnxClassifier
+from perspective_rag.judge.models import OnnxClassifier, PairEncoder, batches_by_length, padded
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.windows import LONGEST, telling, titled_pieces, windows
 from perspective_rag.types import Passage

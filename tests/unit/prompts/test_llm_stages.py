@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.expand.llm import LLMExpander
-from perspective_rag.extract.llm import LLMExtractor
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, arun, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.llm import LLMJudge
+from perspective_rag.perspectives.llm import LLMExtractor
+from perspective_rag.perspectives.queries import LLMExpander
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.protocols import Expander, Extractor, Judge
 from perspective_rag.testing import ScriptedLLM

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
 from perspective_rag.errors import JudgeError, LLMError, LLMReplyError, PerspectiveRAGError
-from perspective_rag.expand.llm import LLMExpander
-from perspective_rag.extract.llm import LLMExtractor
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, arun, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.llm import LLMJudge
 from perspective_rag.listing import ListingRule
+from perspective_rag.perspectives.llm import LLMExtractor
+from perspective_rag.perspectives.queries import LLMExpander
 from perspective_rag.prompts.replies import (
     Parsed,
     distinct,

@@ -13,7 +13,7 @@ from perspective_rag.audit.questions import (
     read_audit_questions,
     write_audit_questions,
 )
-from perspective_rag.storage.jsonl import json_lines, numbered_lines
+from perspective_rag.storage.files import json_lines, numbered_lines
 from perspective_rag.types import Perspective
 
 

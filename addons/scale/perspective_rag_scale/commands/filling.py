@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, get_args
 
 from perspective_rag.commands.parts import console, encoder_of
 from perspective_rag.commands.reading_options import reading
-from perspective_rag.corpus.readers import ReadProblem
-from perspective_rag.corpus.readers import read_corpus as stream_corpus
-from perspective_rag.corpus.tables import HUB
 from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.local.corpus.readers import ReadProblem
+from perspective_rag.local.corpus.readers import read_corpus as stream_corpus
+from perspective_rag.local.corpus.tables import HUB
 from perspective_rag.protocols import Embedder
 from perspective_rag.reporting.progress import progress_bars
 from perspective_rag.reporting.rate import RateLines
@@ -91,7 +91,7 @@ def _said(filled: Filled, name: str) -> str:
 
 
 def _packaged() -> Embedder:
-    from perspective_rag.backends.onnx_minilm import OnnxMiniLM
+    from perspective_rag.local.onnx_minilm import OnnxMiniLM
 
     return OnnxMiniLM()
 

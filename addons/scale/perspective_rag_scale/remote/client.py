@@ -13,11 +13,11 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from perspective_rag.backends.loop_thread import LoopThread
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.flow.attempt import undone_when_given_up, waiting
+from perspective_rag.flow.driver import undone_when_given_up, waiting
+from perspective_rag.local.http import LoopThread
 from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 from perspective_rag_scale.remote.failures import AGAIN, DOWN, ServerError, seconds_to_wait
 from perspective_rag_scale.remote.retrying import with_retries
 from perspective_rag_scale.remote.settings import ConnectionSettings
@@ -193,7 +193,7 @@ class _Running(LoopThread):
     def __init__(self, client: Client) -> None:
         import httpx
 
-        from perspective_rag.backends.timed_http import TimedAsyncClient
+        from perspective_rag.local.http import TimedAsyncClient
 
         own = client.settings
         pool = httpx.Limits(

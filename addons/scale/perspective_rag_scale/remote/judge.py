@@ -11,8 +11,7 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError, JudgeError, unknown_name
 from perspective_rag.flow.steps import Call, Flow, Reply, call
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
-from perspective_rag.judge.reading import CutPairs
+from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge, CutPairs
 from perspective_rag.types import Matrix, Vector
 from perspective_rag_scale.remote.asking import Row, ask
 from perspective_rag_scale.remote.batching import batches

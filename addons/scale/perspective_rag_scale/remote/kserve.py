@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.judge.encoding import padded
+from perspective_rag.judge.models import padded
 from perspective_rag.types import Vector
 from perspective_rag_scale.remote.client import Client
 from perspective_rag_scale.remote.failures import ServerError

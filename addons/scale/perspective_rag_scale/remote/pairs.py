@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.judge.encoding import PairEncoder
+from perspective_rag.judge.models import PairEncoder
 from perspective_rag.judge.settings import OFFSET, JudgeSettings, stored_in
-from perspective_rag.values import from_json
+from perspective_rag.validation import from_json
 
 
 @dataclass(frozen=True, slots=True)

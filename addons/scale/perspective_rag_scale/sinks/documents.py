@@ -11,7 +11,7 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.redaction import redacted
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Passage
-from perspective_rag.values import json_ready
+from perspective_rag.validation import json_ready
 
 T = TypeVar("T")
 

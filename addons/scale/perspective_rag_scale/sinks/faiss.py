@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.backends.passage_file import PassageFile
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.storage.private import make_private, make_private_folder
+from perspective_rag.local.passage_file import PassageFile
+from perspective_rag.storage.files import make_private, make_private_folder
 from perspective_rag.types import Matrix, Passage
 from perspective_rag_scale.faiss_folder import (
     MANIFEST,

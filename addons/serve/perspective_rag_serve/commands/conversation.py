@@ -14,8 +14,8 @@ from perspective_rag.commands.ask import proofs_of
 from perspective_rag.commands.panels import show_passages, show_side
 from perspective_rag.commands.showing import Claims, safe, show_missing, show_opening, show_trace
 from perspective_rag.errors import ConfigError, PerspectiveRAGError
-from perspective_rag.extract.follow_up import follow_up
-from perspective_rag.extract.kinds import is_chat
+from perspective_rag.perspectives.follow_up import follow_up
+from perspective_rag.perspectives.kinds import is_chat
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.results import Answer, RetrievalResult
 from perspective_rag.text import shares_words

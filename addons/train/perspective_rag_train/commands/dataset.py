@@ -11,7 +11,7 @@ from typing import Any
 from perspective_rag.commands.parts import console, language_model, llm_options
 from perspective_rag.errors import ConfigError
 from perspective_rag.reporting.progress import progress_bars
-from perspective_rag.storage.whole_file import replace_file
+from perspective_rag.storage.files import replace_file
 from perspective_rag_train.dataset import (
     Built,
     build_dataset,

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from perspective_rag.errors import LLMError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.protocols import LLM
 from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.text import text_key

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from perspective_rag.errors import CorpusError
-from perspective_rag.extract.statement import statement_of
+from perspective_rag.perspectives.clauses import statement_of
+from perspective_rag.storage.files import json_object, numbered_lines
 from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.storage.jsonl import json_object, numbered_lines
 
 Kind = Literal["documents", "survey", "debate", "answers"]
 

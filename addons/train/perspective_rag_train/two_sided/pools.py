@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.backends.onnx_minilm import OnnxMiniLM
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.two_sided import TwoSidedJudge
 from perspective_rag.judge.windows import titled_pieces
 from perspective_rag.listing import PACKAGED
+from perspective_rag.local.onnx_minilm import OnnxMiniLM
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.storage.fingerprint import model_fingerprint
 from perspective_rag.types import Passage
-from perspective_rag.vectors import cosine
 from perspective_rag_train.two_sided.data import read
 
 Row = list[Any]

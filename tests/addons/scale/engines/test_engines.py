@@ -12,7 +12,6 @@ import pytest
 
 from perspective_rag import LocalEngine
 from perspective_rag.cli import main
-from perspective_rag.corpus import build_dense_index
 from perspective_rag.errors import (
     ConfigError,
     CorpusError,
@@ -21,6 +20,7 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
 )
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+from perspective_rag.local.corpus import build_dense_index
 from perspective_rag.testing import HashEmbedder, RuleJudge
 from perspective_rag.types import Passage, Perspective
 from perspective_rag_scale import RayEngine

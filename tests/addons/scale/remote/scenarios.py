@@ -10,9 +10,8 @@ from typing import Any
 
 from perspective_rag import OpenAICompatibleLLM
 from perspective_rag.errors import LLMError, RetrievalError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.types import Passage, Perspective, Prompt
 from perspective_rag_scale import RemoteEmbedder, RemoteJudge
 from tests.addons.scale.remote.exchanges import asked

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from perspective_rag import ConfigError, JudgeError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, arun, run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.protocols import Judge, JudgesSides
 from perspective_rag.testing import JUDGE_CHECKS, JudgeCase

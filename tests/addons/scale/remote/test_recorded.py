@@ -11,11 +11,11 @@ pytest.importorskip("openai")
 
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.errors import LLMError, RetrievalError
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.maths.vectors import normalised
 from perspective_rag.storage.fingerprint import file_sha256
-from perspective_rag.vectors import normalised
 from tests.addons.scale.remote.exchanges import Recording, Replay, form
 from tests.addons.scale.remote.scenarios import LONG, PASSAGES, SCENARIOS, SIDES, TEXTS
 from tests.addons.scale.remote.servers import Refused, conforms, vllm

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from perspective_rag import ConfigError
-from perspective_rag.flow.drivers import run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.trace import Recorder
 from perspective_rag.types import Passage, Perspective
 from perspective_rag_scale import RemoteJudge
 from perspective_rag_scale.remote.failures import ServerError

@@ -13,11 +13,10 @@ pytest.importorskip("vllm")
 from benchmarks.vllm.data import read_pairs
 from benchmarks.vllm.server import cached_tokens
 from perspective_rag import LLMJudge, OpenAICompatibleLLM
-from perspective_rag.backends.transformers_llm import TransformersLLM
 from perspective_rag.errors import LLMError
-from perspective_rag.flow.calls import Limits
-from perspective_rag.flow.drivers import arun, run
-from perspective_rag.flow.recorder import Recorder
+from perspective_rag.flow.driver import Limits, arun, run
+from perspective_rag.flow.trace import Recorder
+from perspective_rag.local.transformers_llm import TransformersLLM
 from perspective_rag.types import Passage, Perspective, Prompt
 from perspective_rag_train import judge_many
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perspective_rag import ConfigError, CrossEncoderJudge, MissingDependency, cli
-from perspective_rag.flow.drivers import run
+from perspective_rag.flow.driver import run
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.types import Passage, Perspective
 from perspective_rag_train.serving import export_for

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perspective_rag.judge.larger_settings import LargerSettings
+from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.listing import ListingRule
 from perspective_rag_train.two_sided.pools import FOLDS, READ_AGAIN, Read, pools, readings
 from perspective_rag_train.two_sided.thresholds import (

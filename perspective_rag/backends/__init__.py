@@ -1,1 +1,0 @@
-"""Embedders, stores and language models."""

@@ -1,0 +1,1 @@
+"""The choice of k candidates that cover every side, and the search for what is missing."""

@@ -1,0 +1,242 @@
+"""The choice of k candidates by a selector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from perspective_rag.cover.selectors import PlainFirst
+from perspective_rag.errors import ConfigError
+from perspective_rag.flow.request import Request
+from perspective_rag.flow.trace import degrade, stage
+from perspective_rag.identity import source_of as source_of
+from perspective_rag.judge.support import (
+    is_judged,
+    listed,
+    quotas,
+    rule_of,
+    stance_asked,
+    support_matrix,
+)
+from perspective_rag.listing import ListingRule
+from perspective_rag.maths.vectors import cosine, first_copies, overlaps
+from perspective_rag.options import PipelineOptions
+from perspective_rag.protocols import Choice, Selector
+from perspective_rag.types import Candidate, Extraction, Matrix, Perspective, Selection, Vector
+
+
+def within_limit(groups: Sequence[Hashable], limit: int | None) -> list[int]:
+    """The places of the first ``limit`` members of each group, in order; None keeps all."""
+    if limit is None:
+        return list(range(len(groups)))
+    seen: Counter[Hashable] = Counter()
+    kept = []
+    for place, group in enumerate(groups):
+        seen[group] += 1
+        if seen[group] <= limit:
+            kept.append(place)
+    return kept
+
+
+@stage
+def select(
+    request: Request, extraction: Extraction, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """k passages, by relevance and by what they add to the coverage, as the request's selector
+    chooses; where that fails, which is recorded, the default one does.
+
+    In the order of the candidates where nothing was judged, and where a reranking by stance has put
+    first what the question asks for.
+    """
+    try:
+        return _select_by(request.selector, request, extraction, candidates)
+    except Exception as error:
+        if request.selector is None:
+            raise
+        name = type(request.selector).__name__
+        degrade("select", f"selector {name} failed, the default chose", error)
+    return _select_by(PlainFirst(), request, extraction, candidates)
+
+
+def _select_by(
+    selector: Selector | None,
+    request: Request,
+    extraction: Extraction,
+    candidates: Sequence[Candidate],
+) -> list[Candidate]:
+    perspectives = extraction.perspectives
+    by_stance = request.options.rerank == "stance" and stance_asked(extraction) is not None
+    if by_stance or not is_judged(request, extraction):
+        perspectives = ()
+    return choose(
+        candidates,
+        perspectives,
+        request.options,
+        rule=rule_of(request, extraction),
+        exclusive=extraction.exclusive,
+        plain=not extraction.perspectives,
+        selector=selector,
+        vectors=request.vectors,
+    )
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    perspectives: Sequence[Perspective],
+    options: PipelineOptions,
+    *,
+    rule: ListingRule,
+    exclusive: bool = False,
+    plain: bool = False,
+    selector: Selector | None = None,
+    vectors: Mapping[str, Vector] | None = None,
+) -> list[Candidate]:
+    """min(k, n) of n candidates, best first.
+
+    Without perspectives: the first k, in their order. With perspectives: what ``selector`` chooses
+    (None: ``PlainFirst``), to which a passage that repeats another is not shown; it takes a place
+    only where nothing else is left. ``max_per_source``: at most this many of one source, the next
+    best in place of the others; fewer than k where nothing else is left. ``plain``: no perspectives
+    were asked for, and the first k are those of a plain search, copies too. ``vectors`` holds those
+    of the perspectives' texts, where they are known.
+    """
+    sources = [source_of(each.passage) for each in candidates]
+    if plain:
+        kept = within_limit(sources, options.max_per_source)
+        return [candidates[i] for i in kept[: options.k]]
+    if not perspectives or not candidates:
+        return _first_k(candidates, sources, options)
+    first = _copies(candidates)
+    pool = [i for i, same in enumerate(first) if i == same]
+    while True:
+        given = choice_of(
+            [candidates[i] for i in pool],
+            perspectives,
+            options,
+            rule=rule,
+            exclusive=exclusive,
+            vectors=vectors,
+        )
+        picked = _checked((selector or PlainFirst()).select(given, options.k), selector, len(pool))
+        chosen = [pool[i] for i in picked.indices]
+        kept = within_limit([sources[i] for i in chosen], options.max_per_source)
+        if len(kept) == len(chosen):
+            break
+        # A source with more than its share stays with its first ones; the choice is made again.
+        crowded = {sources[i] for place, i in enumerate(chosen) if place not in set(kept)}
+        held = {chosen[place] for place in kept}
+        pool = [i for i in pool if sources[i] not in crowded or i in held]
+    order = [*chosen, *(i for i in range(len(candidates)) if i not in set(pool) and first[i] != i)]
+    kept = within_limit([sources[i] for i in order], options.max_per_source)
+    filled = [order[place] for place in kept][: options.k]
+    scores = list(picked.scores) or [0.0]
+    scores = [*scores, *[scores[-1]] * (len(filled) - len(scores))]
+    return [
+        replace(candidates[i], score=value, scores={**candidates[i].scores, "selected": value})
+        for i, value in zip(filled, scores, strict=False)
+    ]
+
+
+def _checked(picked: Selection, selector: Selector | None, available: int) -> Selection:
+    """The selection, if it is one; raises ConfigError that names the selector for others."""
+    places = getattr(picked, "indices", None)
+    if (
+        places is None
+        or len(set(places)) != len(places)
+        or len(picked.scores) != len(places)
+        or not all(0 <= i < available for i in places)
+    ):
+        raise ConfigError(
+            f"selector {type(selector).__name__} returned {picked!r:.200}; expected a Selection "
+            f"with a score for each of its indices, which are different and below {available}"
+        )
+    return picked
+
+
+def choice_of(
+    candidates: Sequence[Candidate],
+    perspectives: Sequence[Perspective],
+    options: PipelineOptions,
+    *,
+    rule: ListingRule,
+    exclusive: bool = False,
+    vectors: Mapping[str, Vector] | None = None,
+) -> Choice:
+    """The candidates, in their order, as arrays for a selector."""
+    rows = _embeddings(candidates)
+    return Choice(
+        relevance=1.0 / np.log2(np.arange(2, len(candidates) + 2)),
+        support=support_matrix(candidates, perspectives),
+        listed=listed(candidates, perspectives, rule, exclusive=exclusive),
+        quotas=quotas(perspectives, options.k),
+        weights=np.array([perspective.weight for perspective in perspectives]),
+        plain=_plain_places(candidates),
+        overlaps=overlaps([each.passage.text for each in candidates]),
+        cosines=np.array([each.scores.get("relevance", np.nan) for each in candidates]),
+        nearness=_nearness(rows, [(vectors or {}).get(each.text) for each in perspectives]),
+        embeddings=None if np.isnan(rows).all() else rows,
+        coverage_weight=options.coverage_weight,
+    )
+
+
+def _plain_places(candidates: Sequence[Candidate]) -> Vector:
+    """The places in the plain ranking, from 1 on; where no candidate has one, as they stand."""
+    shares = np.array([each.scores.get("plain", 0.0) for each in candidates])
+    if not shares.any():
+        return np.arange(1.0, len(candidates) + 1)
+    places: Vector = np.divide(1.0, shares, out=np.full(len(shares), np.inf), where=shares > 0.0)
+    return places
+
+
+def _copies(candidates: Sequence[Candidate]) -> list[int]:
+    """For each candidate the one that it repeats, its own place where it repeats none: what plain
+    search has first is the original.
+    """
+    order = np.argsort(_plain_places(candidates), kind="stable").tolist()
+    first = first_copies([candidates[i].passage.text for i in order])
+    result = list(range(len(candidates)))
+    for place, same in zip(order, first, strict=True):
+        result[place] = order[same]
+    return result
+
+
+def _embeddings(candidates: Sequence[Candidate]) -> Matrix:
+    """Shape (n, d), NaN where a vector is not known; (n, 1) of NaN where none is."""
+    known = [each.embedding for each in candidates if each.embedding is not None]
+    width = len(known[0]) if known else 1
+    none = np.full(width, np.nan)
+    rows = [
+        none if each.embedding is None or len(each.embedding) != width else each.embedding
+        for each in candidates
+    ]
+    return np.array(rows, dtype=float).reshape(len(candidates), width)
+
+
+def _nearness(rows: Matrix, sides: Sequence[Vector | None]) -> Matrix:
+    """The cosine of each row to each side, shape (n, m), NaN where either is not known."""
+    result = np.full((len(rows), len(sides)), np.nan)
+    known = ~np.isnan(rows).any(axis=1)
+    for column, side in enumerate(sides):
+        if side is not None and len(side) == rows.shape[1] and known.any():
+            result[known, column] = cosine(rows[known], np.asarray(side)[None, :])[:, 0]
+    return result
+
+
+def _first_k(
+    candidates: Sequence[Candidate], sources: Sequence[Hashable], options: PipelineOptions
+) -> list[Candidate]:
+    """The first k in their order; only as many are compared as it takes to fill the places."""
+    looked_at = 2 * options.k
+    while True:
+        first = first_copies([each.passage.text for each in candidates[:looked_at]])
+        fresh = [i for i, same in enumerate(first) if i == same]
+        kept = within_limit([sources[i] for i in fresh], options.max_per_source)
+        if len(kept) >= options.k or looked_at >= len(candidates):
+            break
+        looked_at *= 2
+    order = [*fresh, *(i for i, same in enumerate(first) if i != same)]
+    kept = within_limit([sources[i] for i in order], options.max_per_source)
+    return [candidates[order[place]] for place in kept[: options.k]]

@@ -1,1 +1,0 @@
-"""Where batches are worked on: in this process, or on the workers of a Ray cluster."""

@@ -1,1 +1,0 @@
-"""Perspectives to queries."""

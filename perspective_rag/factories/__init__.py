@@ -1,1 +1,0 @@
-"""Ready-made parts: the local pipeline, judges by name."""

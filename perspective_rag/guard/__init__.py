@@ -1,1 +1,0 @@
-"""The coverage guard: a second search for what is missing."""

@@ -1,0 +1,216 @@
+"""Your own functions as an embedder, a store or a language model."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from perspective_rag.errors import CapabilityError, ConfigError, LLMReplyError
+from perspective_rag.flow.driver import in_thread
+from perspective_rag.maths.vectors import as_matrix
+from perspective_rag.prompts.replies import no_reply
+from perspective_rag.redaction import scrubbing
+from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.types import Completion, Hit, Matrix, Passage, Prompt, Vector
+
+
+class CallableEmbedder:
+    """An embedder from ``function(texts) -> rows``, one row of equal length for each text.
+
+    ``query_function`` embeds queries where they are treated differently; ``name`` tells caches
+    which model it is. Raises ConfigError when the rows do not fit the texts.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], ArrayLike],
+        query_function: Callable[[list[str]], ArrayLike] | None = None,
+        *,
+        name: str = "callable",
+    ) -> None:
+        self.name = name
+        self._passages = function
+        self._queries = query_function or function
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        return _rows(self._queries, texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        return _rows(self._passages, texts)
+
+
+class CallableStore:
+    """A store from ``function(text, k)``, or ``function(vector, k)`` with ``takes_vector``.
+
+    It returns, best first, Hits, Passages, texts, or (passage or text, score) pairs with higher
+    scores better. A text's id is derived from it, so the same text is the same passage. A filter is
+    handed on as the keyword ``filter``; a function without one makes filtered searches raise
+    CapabilityError. ``afunction`` is awaited instead in asynchronous use. Raises ConfigError when
+    what comes back is something else.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Iterable[Any]],
+        afunction: Callable[..., Awaitable[Iterable[Any]]] | None = None,
+        *,
+        takes_vector: bool = False,
+    ) -> None:
+        self.takes_vector = takes_vector
+        self._function = function
+        self._afunction = afunction
+
+    def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
+        """What the function finds, at most k hits."""
+        options = _filter_option(self._function, filter)
+        query = self._query(text, vector)
+        with scrubbing():
+            return _hits(self._function(query, k, **options), k)
+
+    async def asearch(
+        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
+    ) -> list[Hit]:
+        """The same from ``afunction``, or from the function in a thread."""
+        if self._afunction is None:
+            return await in_thread(self.search, text, vector, k=k, filter=filter)
+        options = _filter_option(self._afunction, filter)
+        query = self._query(text, vector)
+        with scrubbing():
+            return _hits(await self._afunction(query, k, **options), k)
+
+    def _query(self, text: str, vector: Vector | None) -> Any:
+        if self.takes_vector and vector is None:
+            raise ConfigError("the store searches by vector: pass an embedder")
+        return vector if self.takes_vector else text
+
+
+class CallableLLM:
+    """A language model from ``function(prompt) -> reply``, both texts.
+
+    The system and the user part of a prompt are joined by a blank line; its schema, choices and
+    sampling options are not handed on. ``afunction`` is awaited instead in asynchronous use. Raises
+    LLMError, with the cause, when the function fails, and LLMReplyError when the reply is not a
+    text.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[str], str],
+        afunction: Callable[[str], Awaitable[str]] | None = None,
+        *,
+        name: str = "callable",
+    ) -> None:
+        self.name = name
+        self._function = function
+        self._afunction = afunction
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The function's reply."""
+        try:
+            reply = self._function(_joined(prompt))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised)
+            raise failure from failure.__cause__
+        return _completion(reply, prompt)
+
+    async def acomplete(self, prompt: Prompt) -> Completion:
+        """The reply of ``afunction``, or of the function in a thread."""
+        if self._afunction is None:
+            return await in_thread(self.complete, prompt)
+        try:
+            reply = await self._afunction(_joined(prompt))
+        except Exception as raised:
+            failure = no_reply(self.name, prompt, raised)
+            raise failure from failure.__cause__
+        return _completion(reply, prompt)
+
+
+def _rows(function: Callable[[list[str]], ArrayLike], texts: Sequence[str]) -> Matrix:
+    if not texts:
+        return np.zeros((0, 0))
+    with scrubbing():
+        found = function(list(texts))
+    _refuse_coroutine(found, "the embedding function is asynchronous; pass a plain function")
+    rows = as_matrix(found, "the embedding function's result")
+    if len(rows) != len(texts):
+        raise ConfigError(f"the embedding function gave {len(rows)} rows for {len(texts)} texts")
+    return rows
+
+
+def _filter_option(function: Callable[..., Any], filter: Any) -> dict[str, Any]:
+    if filter is None:
+        return {}
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some builtins have no signature: let them try
+        return {"filter": filter}
+    if any(p.name == "filter" or p.kind is p.VAR_KEYWORD for p in parameters):
+        return {"filter": filter}
+    raise CapabilityError(
+        "the store's function takes no filter; give it a keyword argument named filter"
+    )
+
+
+def _hits(found: Any, k: int) -> list[Hit]:
+    _refuse_coroutine(found, "the store's function is asynchronous; pass it as afunction")
+    if isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
+        raise _unusable(found)
+    return [_hit(each) for each in found][:k]
+
+
+def _hit(found: Any) -> Hit:
+    if isinstance(found, Hit):
+        return found
+    if isinstance(found, (Passage, str)):
+        return Hit(_passage(found))
+    if (
+        isinstance(found, (tuple, list))
+        and len(found) == 2
+        and isinstance(found[0], (Passage, str))
+    ):
+        score = found[1]
+        if isinstance(score, Real) and not math.isnan(score):
+            return Hit(_passage(found[0]), float(score))
+    raise _unusable(found)
+
+
+def _passage(found: Passage | str) -> Passage:
+    if isinstance(found, Passage):
+        return found
+    return Passage(f"text-{fingerprint(found)}", found)
+
+
+def _unusable(found: Any) -> ConfigError:
+    return ConfigError(
+        "the store's function must return a sequence of Hits, Passages, texts or (text, score)"
+        f" pairs; got {type(found).__name__} {str(found)[:80]!r}"
+    )
+
+
+def _joined(prompt: Prompt) -> str:
+    return f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
+
+
+def _completion(reply: Any, prompt: Prompt) -> Completion:
+    _refuse_coroutine(reply, "the model's function is asynchronous; pass it as afunction")
+    if not isinstance(reply, str):
+        raise LLMReplyError(
+            f"the model's function must return a text, got {type(reply).__name__}",
+            reply=repr(reply),
+            prompt=prompt.name,
+        )
+    return Completion(reply)
+
+
+def _refuse_coroutine(value: Any, message: str) -> None:
+    if inspect.iscoroutine(value):
+        value.close()
+        raise ConfigError(message)

@@ -1,0 +1,216 @@
+"""Scores of what another system retrieved for a question, for tools that evaluate such systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from perspective_rag.answer.standing import unread
+from perspective_rag.errors import ConfigError
+from perspective_rag.flow.limiter import Limiter
+from perspective_rag.judge.cross_encoder import packaged_judge
+from perspective_rag.listing import Calibration
+from perspective_rag.local.callables import CallableStore
+from perspective_rag.local.onnx_minilm import OnnxMiniLM
+from perspective_rag.options import PipelineOptions
+from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.protocols import Embedder, Extractor, Judge
+from perspective_rag.results import RetrievalResult
+from perspective_rag.types import Hit, Passage, Perspective
+from perspective_rag.validation import check_component
+
+TRUST = "https://perspective-rag.github.io/perspective-rag/how-to/evaluation-tools/#trust"
+"""The page that says how often the judge errs, and how to measure it on labels of one's own."""
+
+Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective | str]]
+"""The perspectives of every question, or those of each by its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score in [0, 1], higher is better, and the reason for it; ``value`` is None where there is
+    nothing to score.
+    """
+
+    value: float | None
+    reason: str
+
+
+class ContextReader:
+    """Has a judge read the contexts that a RAG chain retrieved for a question; nothing is searched.
+
+    ``judge``: "default" is the packaged one. ``embedder`` measures what a context has to do with
+    the question ("default": the packaged one); with None every context counts as being about it.
+    ``extractor`` finds the perspectives of a question (default: by rules) that ``perspectives``
+    does not name: those of every question, or a mapping from a question to its own. The other
+    parameters are options of ``PipelineOptions``.
+
+    A judge or embedder that fails raises: a score of what was not read would be a guess. Raises
+    MissingDependency where a packaged model cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        *,
+        judge: Judge | Literal["default"] = "default",
+        embedder: Embedder | Literal["default"] | None = "default",
+        extractor: Extractor | None = None,
+        perspectives: Perspectives | None = None,
+        min_support: float | None = None,
+        relevance_floor: float | None = None,
+        calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
+        timeout: float | None = 60.0,
+        limiter: Limiter | None = None,
+    ) -> None:
+        self.judge: Judge = packaged_judge() if judge == "default" else _part("judge", judge)
+        self.embedder: Embedder | None = None
+        if embedder is not None:
+            default = embedder == "default"
+            self.embedder = OnnxMiniLM() if default else _part("embedder", embedder)
+        self.perspectives = perspectives
+        self._pipeline = PerspectivePipeline(
+            CallableStore(_nothing),
+            embedder=self.embedder,
+            judge=self.judge,
+            extractor=extractor,
+            limiter=limiter,
+            options=PipelineOptions(
+                min_support=min_support,
+                relevance_floor=relevance_floor,
+                calibration=calibration,
+                timeout=timeout,
+                strict=True,
+            ),
+        )
+
+    def read(
+        self,
+        question: str,
+        contexts: Sequence[str],
+        perspectives: Sequence[Perspective | str] | None = None,
+    ) -> RetrievalResult:
+        """What the contexts say; a passage's id is the place of its context, from "1" on.
+
+        Every context is judged that is about the question. ``perspectives`` go before those of the
+        constructor. Raises ConfigError for contexts that are no texts, and what judge and embedder
+        raise.
+        """
+        hits, asked = self._asked(question, contexts, perspectives)
+        return self._pipeline.choose(question, hits, **asked)
+
+    async def aread(
+        self,
+        question: str,
+        contexts: Sequence[str],
+        perspectives: Sequence[Perspective | str] | None = None,
+    ) -> RetrievalResult:
+        """The same as ``read``, without blocking the event loop."""
+        hits, asked = self._asked(question, contexts, perspectives)
+        return await self._pipeline.achoose(question, hits, **asked)
+
+    def _asked(
+        self,
+        question: str,
+        contexts: Sequence[str],
+        perspectives: Sequence[Perspective | str] | None,
+    ) -> tuple[list[Hit], dict[str, Any]]:
+        if isinstance(contexts, str) or not all(isinstance(each, str) for each in contexts):
+            raise ConfigError(f"contexts must be a list of texts, got {contexts!r:.200}")
+        if perspectives is None:
+            known = self.perspectives
+            perspectives = known.get(question) if isinstance(known, Mapping) else known
+        hits = [Hit(Passage(str(place), text)) for place, text in enumerate(contexts, start=1)]
+        many = max(len(hits), 1)
+        return hits, {"perspectives": perspectives, "k": many, "fetch_k": many, "judge_k": many}
+
+
+def _part(parameter: str, given: Any) -> Any:
+    return check_component(parameter, given, framework='"default"')
+
+
+def _nothing(text: str, k: int) -> list[Hit]:
+    return []
+
+
+def coverage_score(
+    result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
+) -> Score:
+    """The share of the perspectives under which at least one passage is listed.
+
+    None where the question has no perspectives; ``silent`` where no passage is about it. ``judge``
+    is named in the reason.
+    """
+    abstained = _abstained(result, silent)
+    if abstained is not None:
+        return abstained
+    coverage = result.coverage
+    covered = [
+        f"{each.text!r} ({_places(result, each)})"
+        for each in result.perspectives
+        if each in coverage.covered
+    ]
+    lacking = [f"{each.text!r}" for each in result.perspectives if each not in coverage.covered]
+    said = [f"{len(covered)} of {len(result.perspectives)} perspectives are covered"]
+    said += [f"covered: {', '.join(covered)}"] if covered else []
+    said += [f"no context sorted under: {', '.join(lacking)}"] if lacking else []
+    share = len(covered) / len(result.perspectives)
+    return Score(share, f"{'; '.join(said)}. {_judged_by(result, judge)}")
+
+
+def listed_score(
+    result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
+) -> Score:
+    """The share of the passages that are listed as support of a perspective.
+
+    None where the question has no perspectives; ``silent`` where no passage is about it. ``judge``
+    is named in the reason.
+    """
+    abstained = _abstained(result, silent)
+    if abstained is not None:
+        return abstained
+    coverage = result.coverage
+    listed = np.asarray(coverage.listed.any(axis=1))
+    said = [f"{int(listed.sum())} of {len(listed)} contexts are listed as support of a perspective"]
+    counts = Counter(coverage.states)
+    counts.pop("takes a side", None)
+    said += [f"{count} {state}" for state, count in counts.items()]
+    return Score(float(np.mean(listed)), f"{'; '.join(said)}. {_judged_by(result, judge)}")
+
+
+def _abstained(result: RetrievalResult, silent: float | None) -> Score | None:
+    """The score where there is nothing to score; None where there is."""
+    if not result.perspectives:
+        why = result.caution or f"{result.reading.rstrip('.')}. Name them where it has any."
+        return Score(None, f"Not scored: no perspectives of this question are known. {why}")
+    if result.candidates and not unread(result):
+        return None
+    said = "Not scored" if silent is None else f"Scored {silent:g}, as set for such cases"
+    if not result.candidates:
+        return Score(silent, f"{said}: nothing was retrieved.")
+    return Score(
+        silent,
+        f"{said}: no retrieved context ({len(result.candidates)}) is near enough to the question "
+        "to be judged. The store lacks the topic, or the search missed it.",
+    )
+
+
+def _places(result: RetrievalResult, perspective: Perspective) -> str:
+    places = sorted(int(each.passage.id) for each in result.supporting(perspective))
+    return f"context {', '.join(map(str, places))}"
+
+
+def _judged_by(result: RetrievalResult, judge: Judge | None) -> str:
+    rule = result.coverage.rule
+    by = f"the judge {judge.name}" if judge is not None else "a judge"
+    said = (
+        f"Listed by {by} from P(support) {rule.threshold:.2g} on, which is an estimate: it can "
+        f"err, and what it does not list may support all the same. How often: {TRUST}"
+    )
+    if result.related is None:
+        said += " Whether the contexts are about the question was not measured."
+    return said

@@ -1,0 +1,191 @@
+"""An embedder that remembers: in memory, and in a file where one is given."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.listing import RelevanceFloor
+from perspective_rag.maths.vectors import as_matrix
+from perspective_rag.protocols import Embedder
+from perspective_rag.storage.fingerprint import cache_key
+from perspective_rag.storage.sqlite_cache import SqliteCache
+from perspective_rag.types import Matrix
+
+_log = logging.getLogger(__name__)
+
+_Row = NDArray[np.float32]
+_MODEL = b"model"  # no text has this key: theirs are hashes
+
+
+class CachedEmbedder:
+    """An embedder around another: the same text is embedded once.
+
+    Passages are kept in memory (the last ``max_passages``) and, with a ``path``, in an SQLite file
+    that several threads and processes may share; queries in memory only (the last ``max_queries``).
+    Rows are float32. An embedder's error is passed on and never kept; a file that cannot be written
+    or fails later is logged and done without. Raises CorpusError when the file is not such a cache
+    or was made by another model.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        path: str | os.PathLike[str] | None = None,
+        model_name: str = "",
+        *,
+        max_passages: int = 50_000,
+        max_queries: int = 1_000,
+    ) -> None:
+        if path is not None and not model_name:
+            raise ConfigError("a cache on disk needs the model_name it belongs to")
+        self.name = model_name
+        self._embedder = embedder
+        self._file = _File(Path(path), model_name) if path is not None else None
+        self._passages = _Recent(max_passages)
+        self._queries = _Recent(max_queries)
+
+    @property
+    def inner(self) -> Embedder:
+        """The embedder behind it, which keeps nothing."""
+        return self._embedder
+
+    @property
+    def relevance_floor(self) -> RelevanceFloor | None:
+        """What the embedder says of itself."""
+        own = getattr(self._embedder, "relevance_floor", None)
+        return own if isinstance(own, RelevanceFloor) else None
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        return self._rows(texts, self._embedder.embed_passages, self._passages, self._file)
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text, shape (n, d)."""
+        return self._rows(texts, self._embedder.embed_queries, self._queries, None)
+
+    def close(self) -> None:
+        """Closes the file; the embedder goes on in memory."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> CachedEmbedder:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _rows(
+        self,
+        texts: Sequence[str],
+        embed: Callable[[Sequence[str]], Matrix],
+        recent: _Recent,
+        file: _File | None,
+    ) -> Matrix:
+        if not texts:
+            return as_matrix(embed(texts), "embeddings").astype(np.float32)
+        by_key = {cache_key(text): text for text in texts}
+        found = recent.get(by_key)
+        missing = [key for key in by_key if key not in found]
+        if missing and file is not None:
+            stored = file.get(missing)
+            recent.put(stored)
+            found.update(stored)
+            missing = [key for key in missing if key not in stored]
+        if missing:
+            rows = as_matrix(embed([by_key[key] for key in missing]), "embeddings")
+            if len(rows) != len(missing):
+                raise ConfigError(f"the embedder gave {len(rows)} rows for {len(missing)} texts")
+            new = dict(zip(missing, rows.astype(np.float32), strict=True))
+            if file is not None:
+                file.put(new)
+            recent.put(new)
+            found.update(new)
+        sizes = {row.size for row in found.values()}
+        if len(sizes) > 1:
+            raise CorpusError(
+                f"the cache of {self.name!r} holds rows of other dimensions than the embedder gives"
+                f" ({sorted(sizes)}): pass another path or delete the file"
+            )
+        result: Matrix = np.stack([found[cache_key(text)] for text in texts])
+        return result
+
+
+class _Recent:
+    """The rows used last, at most ``size`` of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._rows: OrderedDict[bytes, _Row] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, _Row]:
+        with self._lock:
+            found = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in found:
+                self._rows.move_to_end(key)
+            return found
+
+    def put(self, rows: Mapping[bytes, _Row]) -> None:
+        with self._lock:
+            for key, row in rows.items():
+                # A copy, because a row of a batch would keep the whole batch alive.
+                self._rows[key] = row.copy()
+                self._rows.move_to_end(key)
+            while len(self._rows) > self._size:
+                self._rows.popitem(last=False)
+
+
+class _File:
+    """Rows in a file, by the hash of their text; the first who opens it names the model."""
+
+    def __init__(self, path: Path, model_name: str) -> None:
+        self._path = path
+        try:
+            self._kept = SqliteCache(path, "embedded_texts")
+            self._kept.put({_MODEL: model_name})
+            made_by = self._kept.get([_MODEL]).get(_MODEL, model_name)
+        except (OSError, sqlite3.Error) as error:
+            raise CorpusError(
+                f"{path} is not a cache of embeddings ({error}): pass another path or delete it"
+            ) from error
+        if self._kept.problem is not None:
+            _log.warning(
+                "%s cannot be written, new embeddings are not kept: %s", path, self._kept.problem
+            )
+        if made_by != model_name:
+            self.close()
+            raise CorpusError(
+                f"{path} was made by the model {made_by!r}, not {model_name!r}:"
+                " pass another path or delete it"
+            )
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, _Row]:
+        try:
+            found = self._kept.get(keys)
+            rows = {key: np.frombuffer(row, "<f4").astype(np.float32) for key, row in found.items()}
+            return {key: row for key, row in rows.items() if row.size and np.isfinite(row).all()}
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            _log.warning(
+                "%s could not be read, its texts are embedded again: %s", self._path, error
+            )
+            return {}
+
+    def put(self, rows: Mapping[bytes, _Row]) -> None:
+        try:
+            self._kept.put({key: row.astype("<f4").tobytes() for key, row in rows.items()})
+        except sqlite3.Error as error:
+            _log.warning("%d embeddings are not kept in %s: %s", len(rows), self._path, error)
+
+    def close(self) -> None:
+        self._kept.close()

@@ -1,0 +1,117 @@
+"""Judges by name."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.extensions import part
+from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+from perspective_rag.judge.llm import Engine, LLMJudge, preset
+from perspective_rag.judge.models import onnx_runtime
+from perspective_rag.judge.two_sided import TwoSidedJudge
+from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
+from perspective_rag.local.transformers_llm import TransformersLLM
+from perspective_rag.perspectives.negation import negate
+from perspective_rag.protocols import LLM
+
+PACKAGE = "perspective_rag_judge"
+STAGE = "second_reading"
+_LOGGER = logging.getLogger("perspective_rag")
+
+
+@cache
+def larger_judge() -> TwoSidedJudge | None:
+    """The larger judge; who asks for it shares one, loaded at the first judgement.
+
+    None, and a line in the log, once, where the distribution ``perspective-rag-judge`` or what it
+    runs on is not installed, or where its weights were found to list nothing soundly (threshold 1):
+    then nothing is read a second time.
+    """
+    found = _loaded()
+    if isinstance(found, TwoSidedJudge):
+        return found
+    _LOGGER.info(
+        "what is listed is read once: %s. pip install perspective-rag-judge brings the larger "
+        "judge, which reads it again",
+        found,
+    )
+    return None
+
+
+def _loaded() -> TwoSidedJudge | str:
+    """The judge, or why there is none."""
+    try:
+        package: Any = importlib.import_module(PACKAGE)
+        folder = Path(package.weights())
+        onnx_runtime()
+    except (ModuleNotFoundError, MissingDependency) as error:
+        return str(error)
+    if not (folder / "model.onnx").is_file():
+        return f"{PACKAGE} holds no model.onnx"
+    judge = TwoSidedJudge(folder, name="perspective-rag-judge-larger", stage=STAGE, negate=negate)
+    if judge.second_listing.threshold >= 1.0:
+        return f"no threshold of {PACKAGE} was found sound"
+    return judge
+
+
+def second_judge_of(judge: Any, llm: Any = None) -> TwoSidedJudge | None:
+    """What goes with a wrapper's ``judge``: the larger judge with "default", else None, and None
+    where a language model judges (``llm``), which is surer.
+    """
+    default = isinstance(judge, str) and judge == "default"
+    return larger_judge() if default and llm is None else None
+
+
+def load_judge(
+    name: str,
+    *,
+    engine: Engine | None = None,
+    model: str | Path | None = None,
+    adapter: str | Path | None = None,
+    revision: str | None = None,
+    prompt: str | Path | None = None,
+    threshold: float = 0.5,
+    **options: Any,
+) -> LLMJudge | CrossEncoderJudge:
+    """A published judge (``judge.presets.PRESETS``), ready to be asked; weights load at first use.
+
+    ``engine`` is "transformers" or "vllm" (in this process) or "server" (any OpenAI-compatible one;
+    give its ``base_url``); None is the preset's own. ``model`` and ``adapter`` replace the
+    preset's, for a local copy or the name a server gives it. ``prompt`` is a file with
+    ``{{passage}}`` and ``{{perspective}}`` in place of this project's wording, the authors' for
+    example. ``threshold`` is the P(support) that counts as support: 0.5 is the models' own answer.
+    Further keywords go to ``TransformersLLM``, ``VLLMEngine``, ``OpenAICompatibleLLM`` or
+    ``CrossEncoderJudge``.
+
+    Raises ConfigError for an unknown name and for an engine that cannot run the model.
+    """
+    chosen = preset(name)
+    through = engine or chosen.engines[0]
+    if through not in chosen.engines:
+        raise ConfigError(
+            f"judge preset {name!r} runs through {' or '.join(chosen.engines)}, not {through!r}"
+        )
+    weights = str(model or chosen.model)
+    if chosen.wording is None:
+        if prompt is not None or adapter is not None:
+            raise ConfigError(
+                f"judge preset {name!r} is a classifier: it takes no prompt, no adapter"
+            )
+        return CrossEncoderJudge(weights, threshold=threshold, revision=revision, **options)
+    over = adapter or chosen.adapter
+    llm: LLM
+    if through == "server":
+        if over is not None or revision is not None:
+            raise ConfigError("a server loads adapters and revisions itself: name them in model=")
+        llm = OpenAICompatibleLLM(weights, **options)
+    elif through == "vllm":
+        vllm_engine = part("vllm_engine", "scale", "vLLM in this process")
+        llm = vllm_engine(weights, adapter=over, revision=revision, **options)
+    else:
+        llm = TransformersLLM(weights, adapter=over, revision=revision, **options)
+    return LLMJudge(llm, wording=chosen.wording, prompt=prompt, threshold=threshold)

@@ -1,0 +1,1 @@
+"""Projection, choice of k, coverage and fusion: arrays in, arrays out."""

@@ -1,1 +1,0 @@
-"""Rankings of several queries into one list of candidates."""

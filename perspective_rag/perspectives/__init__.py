@@ -1,0 +1,1 @@
+"""A question to its sides, and the queries that search for them."""

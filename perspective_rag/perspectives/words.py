@@ -1,0 +1,642 @@
+"""English words: endings, lists, verbs and their forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BE = _words("is are was were am")
+HAVE = _words("has have had")
+DO = _words("do does did")
+MODALS = _words("should must can could will would shall may might ought")
+AUXILIARIES = BE | HAVE | DO | MODALS
+
+# Base forms that open a predicate ("Should schools BAN phones") or an imperative ("ABOLISH tests").
+BASE_VERBS = _words(
+    """
+    be have do make get give take keep let put go come become stay remain stop start begin end allow
+    permit forbid ban prohibit outlaw restrict limit regulate deregulate control abolish eliminate
+    remove repeal replace reform reduce cut lower raise increase decrease expand extend introduce
+    implement adopt enforce impose require mandate force compel encourage discourage promote support
+    oppose fund subsidise subsidize finance pay tax charge spend invest buy sell trade privatise
+    privatize nationalise nationalize legalise legalize criminalise criminalize decriminalise
+    decriminalize punish sentence execute arrest accept reject admit deny refuse recognise recognize
+    legitimise legitimize protect preserve conserve defend save help assist aid provide offer supply
+    deliver store teach learn study educate train attend choose select prefer favour favor use wear
+    own hold drive ride eat drink smoke play watch read write publish censor monitor track test
+    screen vaccinate treat cure donate share build construct develop create design produce grow farm
+    raise breed hunt kill clone explore colonise colonize travel visit work earn retire quit leave
+    carry join vote elect run serve fight invade intervene withdraw negotiate cooperate apologise
+    apologize compensate repay forgive lend borrow believe trust respect value consider think feel
+    know understand see hear say speak talk tell ask answer celebrate honour honor display show hide
+    reveal disclose publicise publicize label warn inform consult lead follow change improve fix
+    solve prevent avoid cause affect harm hurt damage destroy threaten benefit boost strengthen
+    weaken undermine justify explain deserve need want like love hate fear hope expect deter exist
+    matter happen lose win gain store dispose recycle reuse waste close open shut lift switch move
+    relocate merge separate split combine divide apply abandon discipline criticise criticize
+    boycott sanction divest lease rent house feed clothe marry divorce adopt abort breastfeed
+    homeschool exercise sleep host organise organize hire fire employ recruit promote accede secede
+    unite integrate assimilate deport detain expel extradite release pardon grant award rank measure
+    assess grade reward bring send receive return rely depend count consist contribute participate
+    compete cooperate collaborate communicate connect focus aim try continue proceed prioritise
+    prioritize strive drop abide comply obey break violate
+    pass outweigh exceed outperform owe write win fall rise spank corrupt erode pose occur manage
+    bring bear contain mean attack invent discover exclude include impact influence enhance portray
+    address regret
+    """
+)
+
+SUBJECT_PRONOUNS = _words("i you he she it we they there")
+PRONOUNS = SUBJECT_PRONOUNS | _words("this that these those one")
+OBJECT_PRONOUNS = _words("me you him her it us them")
+ANYONES = _words(
+    "everyone everybody everything someone somebody anyone anybody nobody nothing something"
+    " anything"
+)
+POSSESSIVES = _words("my your his her its our their whose")
+ARTICLES = _words("a an the")
+POINTERS = _words("this that these those")
+QUANTIFIERS = _words(
+    "any every each some no all both either neither many much several few most another such what"
+    " enough various certain other"
+)
+DETERMINER_WORDS = ARTICLES | POINTERS | POSSESSIVES | QUANTIFIERS
+PREPOSITIONS = _words(
+    """
+    of in on at by for with from to into onto about over under between among through during before
+    after against without within across behind beyond near around outside inside upon toward
+    towards despite per via regarding concerning including following amid off above below beside
+    besides unlike versus vs throughout until till since as than like
+    """
+)
+CONJUNCTIONS = _words("and or but nor")
+RELATIVES = _words("who that which whom whose where")
+WH_WORDS = _words("what which who whom whose when where why how")
+# Each of these opens a clause with a verb of its own: "people who are ill should stay home".
+SUBORDINATORS = _words(
+    "who which that whose whom if when because unless although though while where"
+)
+ADVERBS = _words(
+    """
+    too very so really still ever always never not already just even actually truly also now often
+    sometimes usually rarely seldom simply merely quite rather almost no-longer once again fully
+    only genuinely seriously ultimately inherently necessarily generally currently fundamentally
+    """
+)
+DEGREES = _words("more less most least better worse best worst far much")
+# Adverbs that belong to the question rather than to what it asks about.
+ASKING_ADVERBS = _words("really actually truly genuinely honestly")
+
+EDGES = " ,;:.!?\"'“”‘’()[]…–—-*"
+
+
+def bare(word: str) -> str:
+    """A word in lower case without the punctuation around it."""
+    return word.strip(EDGES).lower().replace("’", "'")
+
+
+def lower_first(text: str) -> str:
+    """The text with its first letter lowered, except of "I", acronyms and mixed case."""
+    first = re.split(r"\W", text, maxsplit=1)[0]
+    keep = first == "I" or (len(first) > 1 and not first[1:].islower())
+    return text if keep else text[:1].lower() + text[1:]
+
+
+def upper_first(text: str) -> str:
+    """The text with its first letter raised, also behind an opening quotation mark."""
+    start = 1 if text[:1] in "“\"'‘(" else 0
+    first = text[start:].partition(" ")[0]
+    if first[:1].islower() and any(c.isupper() for c in first[1:]):
+        return text  # "iPhone"
+    return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
+
+
+LONGEST = 40  # letters; what is longer is no word
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A lemma: its classes (likeliest first), the share of its base form's uses that are verbs, how
+    common it is (0 to 9), and the inflections that are not regular ("" where they are).
+    """
+
+    classes: str
+    verb_share: float
+    band: int
+    past: str = ""
+    participle: str = ""
+    plural: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words of one language: lemmas, irregular forms with their lemma and tag, and names."""
+
+    lemmas: Mapping[str, Entry]
+    irregular: Mapping[str, tuple[tuple[str, str], ...]]
+    names: Mapping[str, str]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The English words, read once."""
+    lemmas: dict[str, Entry] = {}
+    irregular: dict[str, list[tuple[str, str]]] = {}
+    names: dict[str, str] = {}
+    text = files("perspective_rag.perspectives").joinpath("english_words.txt").read_text("utf-8")
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        word, classes, *rest = line.split(" ")
+        if classes == "P":
+            names[word.lower()] = word
+            continue
+        entry = _entry(classes, rest)
+        lemmas[word] = entry
+        for form, tag in ((entry.past, "d"), (entry.participle, "p"), (entry.plural, "s")):
+            if form and form != word:
+                irregular.setdefault(form, []).append((word, tag))
+    return Vocabulary(lemmas, {form: tuple(found) for form, found in irregular.items()}, names)
+
+
+def _entry(classes: str, rest: list[str]) -> Entry:
+    share = float(classes[-1]) / 10 if classes[-1].isdigit() else float("v" in classes)
+    past = participle = plural = ""
+    for extra in rest[1:]:
+        if extra.startswith("+"):
+            plural = extra[1:]
+        else:
+            past, _, participle = extra.partition("/")
+    return Entry(
+        classes.rstrip("0123456789"), share, int(rest[0]), past, participle or past, plural
+    )
+
+
+@lru_cache(maxsize=8192)
+def tags(word: str) -> frozenset[str]:
+    """What a word can be.
+
+    n, s: a noun, a plural noun; v, z, d, p, g: a verb's base, third person, past, participle,
+    -ing; a: adjective; r: adverb; P: a name; #: a number; q: quoted words; and det, prep, pron,
+    conj, aux, wh for the closed classes. Empty for a word that is not known.
+    """
+    if "\u00a0" in word:
+        return frozenset("n")
+    word = bare(word)
+    found = {tag for tag, words in _CLOSED if word in words}
+    if word and (word[0].isdigit() or word[0] in "$£€"):
+        found.add("#")
+    if word not in _ONLY_CLOSED:
+        found.update(tag for _, tag in readings(word) if tag != "x")
+    if word in vocabulary().names:
+        found.add("P")
+    return frozenset(found)
+
+
+_ONLY_CLOSED = (
+    CONJUNCTIONS
+    | ARTICLES
+    | OBJECT_PRONOUNS
+    | SUBJECT_PRONOUNS
+    | frozenset("of to in on at by for with from not if as than is are was were be".split())
+)
+_CLOSED = (
+    ("det", DETERMINER_WORDS),
+    ("prep", PREPOSITIONS),
+    ("pron", PRONOUNS | OBJECT_PRONOUNS | ANYONES),
+    ("conj", CONJUNCTIONS),
+    ("aux", AUXILIARIES | {"cannot"}),
+    ("wh", WH_WORDS),
+    ("r", ADVERBS),
+)
+
+
+@lru_cache(maxsize=8192)
+def readings(word: str) -> tuple[tuple[str, str], ...]:
+    """The lemmas that a word in lower case can be a form of, each with its tag."""
+    if not word or len(word) > LONGEST:
+        return ()
+    return tuple(dict.fromkeys(_listed(word) or _by_look(word)))
+
+
+def _listed(word: str) -> list[tuple[str, str]]:
+    """The lemmas of the vocabulary among them."""
+    known = vocabulary()
+    found: list[tuple[str, str]] = []
+    if entry := known.lemmas.get(word):
+        for each in entry.classes:
+            rare = each == "v" and entry.verb_share < 0.05 and len(entry.classes) > 1
+            if not rare:
+                found.append((word, each))
+        if entry.plural == word:
+            found.append((word, "s"))
+        if entry.past == word:
+            found += [(word, "d"), (word, "p")]
+    found += known.irregular.get(word, ())
+    for lemma, kind in _regular(word):
+        entry = known.lemmas.get(lemma)
+        if entry is None or kind not in entry.classes:
+            continue
+        if word.endswith("s") and len(word) > 2:
+            found.append((lemma, "s" if kind == "n" else "z"))
+        elif word.endswith("ed"):
+            found += [(lemma, "d"), (lemma, "p")]
+        elif word.endswith("ing"):
+            found.append((lemma, "g"))
+        else:
+            found.append((lemma, "a"))
+    return found
+
+
+def _regular(word: str) -> list[tuple[str, str]]:
+    """The lemmas a regular form can come from, each with the class it then has."""
+    stems: list[tuple[str, str]] = []
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        options = [word[:-1]]
+        if word.endswith("ies"):
+            options = [word[:-3] + "y", word[:-1]]
+        elif word.endswith("es"):
+            hissing = word[:-2].endswith(("s", "x", "z", "ch", "sh", "o"))
+            options = [word[:-2], word[:-1]] if hissing else [word[:-1]]
+        stems += [(stem, kind) for stem in options for kind in "nv"]
+    for ending in ("ed", "ing"):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            cut = word[: -len(ending)]
+            options = [cut, cut + "e"]
+            if ending == "ed" and cut.endswith("i"):
+                options.append(cut[:-1] + "y")
+            if ending == "ing" and cut.endswith("y"):
+                options.append(cut[:-1] + "ie")
+            if len(cut) > 2 and cut[-1] == cut[-2]:
+                options.append(cut[:-1])
+            stems += [(stem, "v") for stem in options]
+    for ending in ("er", "est"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            cut = word[: -len(ending)]
+            options = [cut, cut + "e"]
+            if cut.endswith("i"):
+                options.append(cut[:-1] + "y")
+            if cut[-1] == cut[-2]:
+                options.append(cut[:-1])
+            stems += [(stem, "a") for stem in options if len(stem) < 8]
+    return stems
+
+
+_ENDINGS = (
+    ("ise", "v"), ("ize", "v"), ("ify", "v"),
+    ("able", "a"), ("ible", "a"), ("ful", "a"), ("less", "a"), ("ous", "a"), ("ive", "a"),
+    ("ical", "a"), ("ary", "a"), ("ish", "a"), ("proof", "a"), ("friendly", "a"), ("free", "a"),
+    ("ly", "r"), ("ness", "n"), ("ment", "n"), ("tion", "n"), ("sion", "n"), ("ism", "n"),
+    ("ist", "n"), ("ity", "n"), ("ship", "n"), ("hood", "n"), ("er", "n"), ("or", "n"),
+)  # fmt: skip
+
+
+def _by_look(word: str) -> list[tuple[str, str]]:
+    """What an unknown word looks like by its ending."""
+    if "-" in word:
+        last = word.rpartition("-")[2]
+        return [(word, tag) for _, tag in readings(last) if tag != "v"] if last else []
+    for prefix in ("over", "under", "non", "un", "re", "de", "anti", "pre", "out", "mis", "dis"):
+        if word.startswith(prefix) and len(word) > len(prefix) + 3:
+            rest = word[len(prefix) :]
+            if rest in vocabulary().lemmas:
+                return [(word, tag) for _, tag in readings(rest)]
+    if len(word) < 5:
+        return []
+    for ending, tag in _ENDINGS:
+        if word.endswith(ending):
+            return [(word, tag)]
+    if word.endswith(("ised", "ized", "ified", "ated")):
+        return [(word, "d"), (word, "p")]
+    if word.endswith("ing"):
+        return [(word, "g")]
+    return []
+
+
+def base_of(word: str, tag: str) -> str | None:
+    """The lemma of a word read with a tag ("leaves" as z: "leave"), the commonest; or None."""
+    options = [lemma for lemma, each in readings(bare(word)) if each == tag]
+    known = vocabulary().lemmas
+    return max(options, key=lambda lemma: _commonness(known.get(lemma)), default=None)
+
+
+def _commonness(entry: Entry | None) -> float:
+    return -1.0 if entry is None else entry.band * (0.2 + entry.verb_share)
+
+
+def verb_share(word: str) -> float:
+    """The share of a base form's uses that are verbs; 0 for what is no base form."""
+    word = bare(word)
+    entry = vocabulary().lemmas.get(word)
+    if entry is not None:
+        return entry.verb_share
+    return 0.9 if (word, "v") in readings(word) else 0.0
+
+
+def is_known(word: str) -> bool:
+    """True for a word of the vocabulary, a regular form of one, a number or a closed-class word."""
+    word = bare(word).removesuffix("'s").removesuffix("'")
+    return bool(readings(word) or tags(word)) if word else True
+
+
+def is_plural(noun: str) -> bool:
+    """True for the plural of a noun ("zoos", "children", "people")."""
+    word = bare(noun).rpartition("-")[2]
+    found = {tag for _, tag in readings(word)}
+    if "s" in found:
+        other = any(tag == "s" and lemma != word for lemma, tag in readings(word))
+        plural = other and word not in _SINGULAR_S
+        return (plural or word in _ALWAYS_PLURAL) and not word.endswith(_SINGULAR_ENDINGS)
+    if word in _ALWAYS_PLURAL:
+        return True
+    unknown = not found and word.endswith("s") and not noun[:1].isupper()
+    return unknown and not word.endswith(("ss", "us", "is", *_SINGULAR_ENDINGS))
+
+
+_ALWAYS_PLURAL = frozenset("people police cattle women men children elderly poor rich".split())
+_SINGULAR_S = frozenset("means series species chess lens bus gas".split())
+_SINGULAR_ENDINGS = ("ics", "news", "itis")
+
+
+def own_band(word: str) -> int:
+    """How common a lemma is, 0 to 9; -1 for a word that is no lemma."""
+    entry = vocabulary().lemmas.get(word)
+    return -1 if entry is None else entry.band
+
+
+def word_band(word: str) -> float:
+    """How common a listed word is, 0 to 9; an inflected form as common as its lemma is in that
+    class; -1 for a word that is not listed.
+    """
+    known = vocabulary().lemmas
+    best = -1.0
+    for lemma, tag in _listed(word):
+        entry = known.get(lemma)
+        if entry is None:
+            continue
+        verbal = lemma != word and tag in "zdpg"
+        best = max(best, entry.band * min(1.0, 0.3 + entry.verb_share) if verbal else entry.band)
+    return best
+
+
+def mid_sentence(text: str) -> str:
+    """A text as it stands within a sentence: its first letter lowered unless it opens a name."""
+    first = text.partition(" ")[0]
+    core = bare(first)
+    ordinary = bool(tags(core) - {"P"}) and core.removesuffix("'s") not in vocabulary().names
+    if core == "i" or not ordinary or (not first[1:].replace("'", "").islower() and len(core) > 1):
+        return text
+    return text[:1].lower() + text[1:]
+
+
+_NEVER = -9.0
+_SURE, _LIKELY, _POSSIBLE = 3.4, 1.95, -1.0
+# Verbs that another base form may follow: "help reduce", "let go".
+BEFORE_BASE = frozenset("help let make dare go come get be have do need".split())
+_PLURAL_PRONOUNS = frozenset("we you they i".split())
+_TIMES = frozenset("today now nowadays everywhere here".split())
+
+
+def finite_verb(words: Sequence[str], *, trusted: bool = False) -> int | None:
+    """Index of the verb that carries a statement ("are" in "Zoos are cruel", "drink" in "Fans
+    drink too much"), outside relative clauses; None where none is plausible. ``trusted``:
+    the words are known to be a statement, so that a less likely verb will do.
+    """
+    blocked = relative_parts(words) if len(words) > 2 else frozenset[int]()
+    for i in range(1, len(words)):
+        if i not in blocked and _auxiliary_here(words, i):
+            earlier = _lexical_verb(words[:i], blocked, least=_SURE)
+            return i if earlier is None else earlier
+    found = _lexical_verb(words, blocked, least=_LIKELY)
+    if found is None and trusted:
+        found = _lexical_verb(words, blocked, least=_POSSIBLE)
+    return found
+
+
+def _auxiliary_here(words: Sequence[str], i: int) -> bool:
+    word = bare(words[i])
+    if word not in AUXILIARIES and word not in {"cannot"}:
+        return False
+    noun = word in {"will", "can", "must", "might", "may"} and closed_before(words, i)
+    return not noun and (i + 1 < len(words) or (i == len(words) - 1 and i > 0))
+
+
+def _lexical_verb(words: Sequence[str], blocked: frozenset[int], *, least: float) -> int | None:
+    """The first word that reads as a finite verb after what reads as a subject."""
+    behind = blocked | {k for k in range(1, len(words)) if bare(words[k]) in PREPOSITIONS}
+    first = min(behind, default=len(words))  # before it stands the head of the subject
+    for i in range(1, len(words)):
+        if i in blocked or closed_before(words, i):
+            continue
+        score = _finite_score(words, i, min(first, i))
+        if score >= least:
+            return i
+    return None
+
+
+def _finite_score(words: Sequence[str], i: int, head: int) -> float:
+    """How well a word reads as a finite verb that agrees with ``words[head - 1]`` or the word
+    before it.
+    """
+    word, before = bare(words[i]), bare(words[i - 1])
+    found = tags(word)
+    following = words[i + 1] if i + 1 < len(words) else ""
+    manner = before.endswith("ly") and "r" in tags(before) and "n" not in tags(before)
+    skip = (manner or before in ADVERBS | _TIMES) and i > 1
+    lead = words[i - 2] if skip else words[i - 1]
+    plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in _PLURAL_PRONOUNS
+    share = 0.0
+    if "v" in found and plural:
+        share = verb_share(word)
+    elif "z" in found and not (plural and is_plural(lead) and is_plural(words[head - 1])):
+        lemmas = [lemma for lemma, tag in readings(word) if tag == "z"]
+        share = max(verb_share(lemma) for lemma in lemmas)
+        if "s" in found and verb_share(following) > 0.5:
+            share -= 0.5  # "Smoking bans hurt pubs"
+    elif "d" in found:
+        part = "p" in found and "prep" in tags(following) and bare(following) != "to"
+        share = 0.15 if part else 0.8
+    if share <= 0.0:
+        return _NEVER
+    return 3.0 * share + min(before_verb(words, i), 1.0) + after_verb(following, words[i])
+
+
+def relative_parts(words: Sequence[str]) -> frozenset[int]:
+    """The words that belong to a relative clause up to its verb, and the article after that."""
+    blocked: set[int] = set()
+    waiting = False
+    for i in range(1, len(words)):
+        word, before = bare(words[i]), tags(words[i - 1])
+        noun_before = bool(before & {"n", "s", "pron", "P"}) or not before
+        opens = (word in RELATIVES and noun_before) or (
+            word in SUBJECT_PRONOUNS and bool(before & {"n", "s"})
+        )
+        if opens and not words[i - 1].endswith(","):
+            waiting = True
+            blocked.add(i)
+        elif waiting:
+            blocked.add(i)
+            if _finite(words[i]) or _verb_after_relative(words, i):
+                waiting = False
+                if i + 1 < len(words) and _object_opens(words[i + 1]):
+                    blocked.add(i + 1)
+    # A clause without an end blocks nothing: then it was no relative clause.
+    return frozenset() if waiting else frozenset(blocked)
+
+
+def _verb_after_relative(words: Sequence[str], i: int) -> bool:
+    """True for "study" in "who study a subject", though it is mostly a noun."""
+    follows = bare(words[i - 1]) in {"who", "which", "that"} and i + 1 < len(words)
+    return follows and "v" in tags(words[i]) and "det" in tags(words[i + 1])
+
+
+def _finite(word: str) -> bool:
+    found = tags(word)
+    if found & {"aux"}:
+        return True
+    if "v" in found and verb_share(word) >= 0.3:
+        return True
+    if "z" in found:
+        return any(tag == "z" and verb_share(lemma) >= 0.3 for lemma, tag in readings(bare(word)))
+    return bool(found & {"d"}) and "n" not in found
+
+
+def _object_opens(word: str) -> bool:
+    return bool(tags(word) & {"det", "a", "p", "prep", "r"})
+
+
+def closed_before(words: Sequence[str], i: int) -> bool:
+    """True where no predicate can start after the word before: "the", "of", "and", "zoo's"."""
+    before = words[i - 1]
+    word = bare(before)
+    if before.endswith(("'s", "’s", "s'", "s’")) and "\u00a0" not in before:
+        return True
+    stopped = word in ARTICLES | POSSESSIVES | CONJUNCTIONS | PREPOSITIONS
+    return stopped or (word in DETERMINER_WORDS and word not in POINTERS and i == 2)
+
+
+def in_name(words: Sequence[str], i: int) -> bool:
+    """True for a word with a capital behind another one: "Die Hard"."""
+    return words[i][:1].isupper() and words[i - 1][:1].isupper() and i > 1
+
+
+def before_verb(words: Sequence[str], i: int) -> float:
+    before = words[i - 1]
+    word, found = bare(before), tags(before)
+    if word in ANYONES or "pron" in found:
+        return 1.5
+    if word in ADVERBS:
+        return 0.3
+    if is_plural(before):
+        return 1.0
+    if found & {"P"} or (before[:1].isupper() and words[i].islower()):
+        return 0.8
+    if found & {"n", "g"} or not found:
+        return 0.5
+    if "a" in found:
+        return -1.2 if "det" not in tags(words[i - 2]) else -0.6
+    return 0.0
+
+
+def after_verb(following: str, verb: str) -> float:
+    word, found = bare(following), tags(following)
+    if not following or verb.endswith((",", ";")):
+        return 0.0
+    if word in {"be", "been"}:
+        return -3.0
+    if found & {"det", "pron", "wh", "#"}:
+        return 1.0
+    if found & {"prep", "r"} or word in DEGREES:
+        return 0.5
+    if is_plural(following) or "P" in found:
+        return 0.7
+    if "v" in found and "n" not in found:
+        return -1.0 if bare(verb) not in BEFORE_BASE else 0.5
+    return 0.4 if "a" in found else 0.2
+
+
+_IRREGULAR_THIRD = {"have": "has", "be": "is", "do": "does", "go": "goes"}
+_VOWELS = "aeiou"
+
+
+def third_person(verb: str) -> str:
+    """The third person of a base form: "harm" gives "harms"."""
+    lower = verb.lower()
+    if lower in _IRREGULAR_THIRD:
+        return _IRREGULAR_THIRD[lower]
+    return plural_ending(verb)
+
+
+def past(verb: str) -> str:
+    """The past tense of a base form: "make" gives "made"."""
+    entry = _inflected(verb)
+    if verb.lower() in {"be", "do", "have"}:
+        return {"be": "was", "do": "did", "have": "had"}[verb.lower()]
+    return (entry.past if entry else "") or _with_ed(verb)
+
+
+def participle(verb: str) -> str:
+    """The past participle of a base form: "take" gives "taken"."""
+    entry = _inflected(verb)
+    if verb.lower() in {"be", "do", "have"}:
+        return {"be": "been", "do": "done", "have": "had"}[verb.lower()]
+    return (entry.participle if entry else "") or _with_ed(verb)
+
+
+def gerund(verb: str) -> str:
+    """The -ing form of a base form: "ban" gives "banning", "lower" gives "lowering"."""
+    lower = verb.lower()
+    if lower.endswith("ie"):
+        return verb[:-2] + "ying"
+    if lower == "be":
+        return verb + "ing"
+    if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
+        return verb[:-1] + "ing"
+    past_form = participle(verb)
+    # "banned" and "cut" say whether the last letter is doubled, where the vocabulary knows.
+    doubled = past_form.startswith(verb + verb[-1:]) or (
+        re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", lower) is not None
+    )
+    return verb + (verb[-1] if doubled else "") + "ing"
+
+
+def as_inflected(verb: str, auxiliary: str) -> str:
+    """A base form as it stands without "do", "does" or "did": "does harm" is "harms"."""
+    if auxiliary == "does":
+        return third_person(verb)
+    return past(verb) if auxiliary == "did" else verb
+
+
+def plural_ending(word: str) -> str:
+    """A word with the ending of a plural or a third person: "church" gives "churches"."""
+    if word.endswith(("s", "sh", "ch", "x", "z")):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in _VOWELS:
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith("o") and word[-2:-1] not in _VOWELS else "s")
+
+
+def plural(noun: str) -> str:
+    """The plural of a singular noun: "child" gives "children"."""
+    entry = _inflected(noun)
+    return (entry.plural if entry else "") or plural_ending(noun)
+
+
+def _inflected(word: str) -> Entry | None:
+    return vocabulary().lemmas.get(word.lower())
+
+
+def _with_ed(verb: str) -> str:
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
+        return verb[:-1] + "ied"
+    return verb + "ed"

@@ -1,1 +1,0 @@
-"""How a query vector is changed by its perspective."""

@@ -1,1 +1,0 @@
-"""The order of candidates before they are judged."""

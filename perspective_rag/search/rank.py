@@ -1,0 +1,277 @@
+"""The order of candidates before they are judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from perspective_rag.errors import ConfigError
+from perspective_rag.flow.request import Request
+from perspective_rag.flow.steps import Flow
+from perspective_rag.flow.trace import degrade, stage
+from perspective_rag.judge.support import judge_best_first, stance_asked
+from perspective_rag.maths.mmr import mmr_from_embeddings, scale_relevance, topk
+from perspective_rag.maths.vectors import as_vector, cosine
+from perspective_rag.protocols import Judge
+from perspective_rag.search.search import embed_queries, with_embeddings, with_stored_embeddings
+from perspective_rag.text import names_all, topic_words
+from perspective_rag.types import Candidate, Extraction, Perspective, Vector
+
+SHORT = 3
+"""Words of a topic that is only named: a question of fewer is farther from any passage than a whole
+sentence is.
+"""
+
+
+def rank_by_relevance(
+    request: Request, question: str, candidates: Sequence[Candidate], *, depth: int | None = None
+) -> Flow[list[Candidate]]:
+    """The candidates, best first.
+
+    In the fused order of the searches, unless the store searched by text and an embedder is there
+    (then by cosine to the question) or ``mmr_lambda`` is below 1 (then by MMR over that
+    cosine, scaled to a maximum of 1 as in BERDS section 6). Only the first ``depth`` (None:
+    ``fetch_k``) are ordered and given vectors; the others follow in their old order. Those that
+    name the topic of a short question are marked (``with_names``).
+    """
+    options = request.options
+    ranked = yield from _ranked(
+        request, question, candidates, max(depth or options.fetch_k, options.k)
+    )
+    return with_names(question, ranked)
+
+
+def with_names(question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, those marked (``scores["named"]`` = 1) that hold, in title or text, each word
+    of a question of at most ``SHORT`` words that say what it is about ("homework", "nuclear or
+    wind?").
+
+    ``judge.support.relevance_of`` says what that counts for.
+    """
+    topic = topic_words(question)
+    if not 1 <= len(topic) <= SHORT:
+        return list(candidates)
+    return [
+        replace(each, scores={**each.scores, "named": 1.0})
+        if names_all(each.passage.titled, topic)
+        else each
+        for each in candidates
+    ]
+
+
+def _ranked(
+    request: Request, question: str, candidates: Sequence[Candidate], depth: int
+) -> Flow[list[Candidate]]:
+    options, embedder = request.options, request.embedder
+    by_cosine = embedder is not None and not request.store.takes_vector
+    diverse = options.mmr_lambda < 1.0
+    if not candidates:
+        return []
+    if not (by_cosine or diverse):
+        measured = yield from with_relevance(request, question, candidates)
+        return measured
+    if embedder is not None:
+        try:
+            yield from embed_queries(request, embedder, [question])
+        except Exception as error:
+            degrade("rank", "the question could not be embedded", error)
+    head = list(candidates[:depth])
+    head = yield from with_embeddings(request, head, request.vectors.get(question), about=question)
+    placed = [c for c in head if c.embedding is not None]
+    if not placed:
+        degrade("rank", "no vectors: candidates stay in search order")
+        return list(candidates)
+    vectors = np.array([c.embedding for c in placed])
+    known = question in request.vectors
+    if known:
+        relevance = cosine(vectors, request.vectors[question][None, :])[:, 0]
+    else:
+        relevance = np.array([c.score for c in placed]) / max(c.score for c in placed)
+    if diverse:
+        scaled = scale_relevance(relevance)
+        picked = mmr_from_embeddings(scaled, vectors, len(placed), mmr_lambda=options.mmr_lambda)
+    else:
+        picked = topk(relevance, len(placed))
+    ordered = []
+    for index, score in zip(picked.indices, picked.scores, strict=True):
+        candidate = placed[index]
+        own = {"relevance": float(relevance[index])} if known else {}
+        ordered.append(replace(candidate, score=float(score), scores={**candidate.scores, **own}))
+    # The plain ranking of one search is this order; that of seats was made before the merge.
+    if diverse or options.fusion != "seats" or not candidates[0].found_by:
+        ordered = _with_places(ordered)
+    others = [c for c in head if c.embedding is None]
+    rest = candidates[len(head) :]
+    if known:
+        rest = [_measured(each, request.vectors[question]) for each in rest]
+    return [*ordered, *others, *rest]
+
+
+def _with_places(ordered: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, those that have a place in the plain ranking numbered as they stand."""
+    result, place = [], 0
+    for each in ordered:
+        if "plain" in each.scores:
+            place += 1
+            each = replace(each, scores={**each.scores, "plain": 1.0 / place})
+        result.append(each)
+    return result
+
+
+def with_relevance(
+    request: Request, question: str, candidates: Sequence[Candidate]
+) -> Flow[list[Candidate]]:
+    """The candidates in their order, with their cosine to the question (``scores["relevance"]``),
+    where a relevance floor asks for it and the store has their vectors; nothing is embedded for it.
+    """
+    own = request.vectors.get(question)
+    if own is None or request.floor is None:
+        return list(candidates)
+    head = list(candidates[: max(request.options.fetch_k, request.options.k)])
+    head = yield from with_stored_embeddings(request, head)
+    return [*(_measured(each, own) for each in head), *candidates[len(head) :]]
+
+
+def with_similarity(
+    request: Request, question: str, chosen: Sequence[Candidate]
+) -> Flow[list[Candidate]]:
+    """The chosen candidates with their cosine to the question (``scores["relevance"]``), where the
+    question was embedded and the store has their vectors.
+
+    All or none: where some are known, the others are embedded for it, in one batch, so that every
+    document has a number that can be compared.
+    """
+    own = request.vectors.get(question)
+    if own is None or all(map(_is_measured, chosen)):
+        return list(chosen)
+    placed = yield from with_stored_embeddings(request, chosen)
+    placed = [each if _is_measured(each) else _measured(each, own) for each in placed]
+    lacking = [i for i, each in enumerate(placed) if not _is_measured(each)]
+    if request.embedder is None or len(lacking) in (0, len(placed)):
+        return placed
+    more = yield from with_embeddings(request, [placed[i] for i in lacking], own, about=question)
+    for i, each in zip(lacking, more, strict=True):
+        placed[i] = _measured(each, own)
+    return placed
+
+
+def _is_measured(candidate: Candidate) -> bool:
+    return "relevance" in candidate.scores
+
+
+def _measured(candidate: Candidate, own: Vector) -> Candidate:
+    if candidate.embedding is None or len(candidate.embedding) != len(own):
+        return candidate
+    value = float(cosine(candidate.embedding[None, :], own[None, :])[0, 0])
+    return replace(candidate, scores={**candidate.scores, "relevance": value})
+
+
+def stance_scores(relevance: ArrayLike, support: ArrayLike) -> Vector:
+    """max(0, relevance) P(stance): wanted is what is relevant and takes the side, so both count.
+
+    ``relevance`` has shape (n,), higher is better, in any unit, since a factor common to all
+    changes no order. ``support`` (n,) is in [0, 1]; NaN, where the judge gave no answer, counts as
+    the mean of the others, so that a passage is neither raised nor lowered for it (1 where none was
+    judged: the order of relevance). Raises ConfigError for shapes that differ and values outside.
+    """
+    near = as_vector(relevance, "relevance")
+    sides = np.asarray(support, dtype=np.float64)
+    if sides.shape != near.shape:
+        raise ConfigError(f"support has shape {sides.shape}, relevance {near.shape}")
+    judged = ~np.isnan(sides)
+    if np.any((sides[judged] < 0.0) | (sides[judged] > 1.0)):
+        raise ConfigError("support holds values outside [0, 1]")
+    unknown = float(sides[judged].mean()) if judged.any() else 1.0
+    scores: Vector = np.maximum(near, 0.0) * np.where(judged, sides, unknown)
+    return scores
+
+
+def rerank_by_stance(
+    judge: Judge, asked: Perspective, candidates: Sequence[Candidate], *, limit: int
+) -> Flow[list[Candidate]]:
+    """The first ``limit`` candidates by ``stance_scores``; the others follow in their order.
+
+    The judge is asked in batches, and the pairs are counted in the trace. What it could not judge
+    is recorded and keeps the place that its relevance gives it; when it fails throughout, the order
+    is the old one. Relevance is the best score of the searches, or 1 / log2(1 + place) where scores
+    are missing or not above 0. ``scores`` gains ``stance``.
+    """
+    head = yield from judge_best_first(
+        judge, [asked], candidates[:limit], k=limit, limit=limit, rule=None
+    )
+    support = [c.support.get(asked.id, math.nan) for c in head]
+    if all(math.isnan(value) for value in support):
+        return list(candidates)
+    values = stance_scores(_relevance(head), support)
+    order = np.argsort(-values, kind="stable")
+    best = [
+        replace(
+            head[i], score=float(values[i]), scores={**head[i].scores, "stance": float(values[i])}
+        )
+        for i in order
+    ]
+    return [*best, *candidates[limit:]]
+
+
+def _relevance(candidates: Sequence[Candidate]) -> Vector:
+    found = [
+        max(
+            (v for name, v in c.scores.items() if name == "relevance" or name[:7] == "search:"),
+            default=0.0,
+        )
+        for c in candidates
+    ]
+    if min(found, default=0.0) > 0.0:
+        return np.array(found)
+    places: Vector = 1.0 / np.log2(np.arange(2, len(candidates) + 2))
+    return places
+
+
+@stage
+def rank(
+    request: Request, extraction: Extraction, candidates: Sequence[Candidate]
+) -> Flow[list[Candidate]]:
+    """The candidates, best first: by relevance; under ``rerank="stance"``, of the first ``judge_k``
+    those that take the side the question asks for come first.
+
+    Under ``fusion="seats"`` the ``judge_k`` that hold a seat come before all others: relevance
+    orders these, and does not decide who is among them.
+    """
+    depth = None
+    if request.options.fusion == "seats" and any(each.found_by for each in candidates):
+        depth = max(request.options.judge_k, request.options.k)
+        candidates = _seated_first(candidates, request.options.k, depth, extraction.root)
+    if request.options.mmr_lambda < 1.0:
+        depth = None  # diversity is looked for among all that was fetched
+    ranked = yield from rank_by_relevance(request, extraction.root, candidates, depth=depth)
+    asked = stance_asked(extraction) if request.options.rerank == "stance" else None
+    if asked is None or request.judge is None:
+        return ranked
+    ranked = yield from rerank_by_stance(
+        request.judge, asked, ranked, limit=request.options.judge_k
+    )
+    return ranked
+
+
+def _seated_first(
+    candidates: Sequence[Candidate], k: int, seats: int, question: str
+) -> list[Candidate]:
+    """The first ``seats`` candidates before the others, the first k of the plain ranking always
+    among them: what plain search would return is judged too, and was brought by the question.
+    """
+    candidates = list(candidates)
+    plain = [i for i, each in enumerate(candidates) if each.scores.get("plain", 0.0) * k >= 1.0]
+    for i in plain:
+        found_by = dict.fromkeys((question, *candidates[i].found_by))
+        candidates[i] = replace(candidates[i], found_by=tuple(found_by))
+    seated = set(plain)
+    for i in range(len(candidates)):
+        if len(seated) >= seats:
+            break
+        seated.add(i)
+    first = [each for i, each in enumerate(candidates) if i in seated]
+    return [*first, *(each for i, each in enumerate(candidates) if i not in seated)]

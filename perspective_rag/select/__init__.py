@@ -1,1 +1,0 @@
-"""The choice of k of n candidates: one algorithm a file."""

@@ -1,0 +1,193 @@
+"""The default embedder, with its real model."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.local import onnx_minilm
+from perspective_rag.local.onnx_minilm import OnnxMiniLM
+from perspective_rag.protocols import Embedder
+
+TEXTS = [
+    "Nuclear power is safe.",
+    "Atomic energy poses little danger.",
+    "My cat likes to sleep in the sun.",
+    "A considerably longer text about the weather, which goes on for a while, so that it has to"
+    " share its batch with shorter ones and those are padded to its length.",
+    "Why?",
+]
+
+# The first 16 values of sentence-transformers' all-MiniLM-L6-v2 in float32 for the first two texts.
+ORIGINAL = np.array(
+    [
+        [
+            0.0291,
+            0.0987,
+            -0.0293,
+            0.0615,
+            0.0337,
+            0.0213,
+            -0.0137,
+            -0.0122,
+            -0.0620,
+            0.0525,
+            0.0175,
+            0.0912,
+            0.0760,
+            0.0179,
+            -0.0494,
+            0.0301,
+        ],
+        [
+            0.0593,
+            0.1157,
+            -0.0328,
+            0.1116,
+            0.0333,
+            0.0207,
+            -0.0498,
+            0.0222,
+            0.0190,
+            0.0276,
+            0.0738,
+            -0.0364,
+            -0.0087,
+            -0.0239,
+            -0.0421,
+            -0.0247,
+        ],
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return OnnxMiniLM(threads=1)
+
+
+def test_shape_and_norm(embedder):
+    assert isinstance(embedder, Embedder)
+    rows = embedder.embed_passages(TEXTS)
+    assert rows.shape == (5, 384)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
+
+
+def test_the_values_of_the_original_model(embedder):
+    rows = embedder.embed_queries(TEXTS[:2])
+    for row, expected in zip(rows, ORIGINAL, strict=True):
+        head = row[:16]
+        cosine = head @ expected / np.linalg.norm(head) / np.linalg.norm(expected)
+        assert cosine > 0.99
+
+
+def test_synonyms_are_closer_than_unrelated_texts(embedder):
+    safe, synonym, cat, *_ = embedder.embed_passages(TEXTS)
+    assert safe @ synonym > safe @ cat + 0.3
+
+
+def test_neither_order_nor_batch_matters(embedder):
+    rows = embedder.embed_passages(TEXTS)
+    np.testing.assert_allclose(embedder.embed_passages(TEXTS[::-1])[::-1], rows, atol=1e-5)
+    alone = np.concatenate([embedder.embed_passages([text]) for text in TEXTS])
+    np.testing.assert_allclose(alone, rows, atol=1e-5)
+    pairs = OnnxMiniLM(threads=1, batch_size=2).embed_passages(TEXTS)
+    np.testing.assert_allclose(pairs, rows, atol=1e-5)
+
+
+def test_blank_texts_have_zero_rows(embedder):
+    rows = embedder.embed_passages(["", TEXTS[0], " \n"])
+    assert not rows[[0, 2]].any()
+    np.testing.assert_allclose(rows[1], embedder.embed_passages([TEXTS[0]])[0], atol=1e-5)
+    assert embedder.embed_passages([]).shape == (0, 384)
+
+
+def test_texts_are_cut_at_max_tokens(embedder):
+    long = "word " * 1000
+    rows = embedder.embed_passages([long, "word " * 254, "word " * 100 + "energy " * 100])
+    np.testing.assert_allclose(rows[0], rows[1], atol=1e-5)
+    assert rows[0] @ rows[2] < 0.99
+    short = OnnxMiniLM(threads=1, max_tokens=8).embed_passages([TEXTS[3], TEXTS[3][:200]])
+    np.testing.assert_allclose(short[0], short[1], atol=1e-5)
+
+
+def test_any_unicode_is_taken(embedder):
+    rows = embedder.embed_passages(["half \ud83d pair", "核能", "\x00", "🙂" * 600])
+    assert np.isfinite(rows).all()
+
+
+def test_threads_share_a_model_loaded_once(monkeypatch):
+    import onnxruntime
+
+    loaded = []
+    session = onnxruntime.InferenceSession
+
+    def counting(*args, **kwargs):
+        loaded.append(1)
+        return session(*args, **kwargs)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", counting)
+    embedder = OnnxMiniLM(threads=1)
+    assert loaded == []
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda _: embedder.embed_passages(TEXTS), range(6)))
+    assert loaded == [1]
+    for rows in results[1:]:
+        np.testing.assert_allclose(rows, results[0], atol=1e-5)
+
+
+def test_the_name_tells_models_apart(tmp_path):
+    name = OnnxMiniLM().name
+    assert name.startswith("all-MiniLM-L6-v2-int8@")
+    assert OnnxMiniLM(threads=2, batch_size=3).name == name
+    assert OnnxMiniLM(max_tokens=128).name != name
+    assert OnnxMiniLM(pooling="cls").name != name
+
+
+def test_a_model_of_ones_own(tmp_path, embedder):
+    (tmp_path / "tokenizer.json").write_bytes(onnx_minilm._TOKENIZER.read_bytes())
+    model = tmp_path / "mine.onnx"
+    model.write_bytes(onnx_minilm._packaged_model().read_bytes())
+    own = OnnxMiniLM(model, threads=1)
+    np.testing.assert_allclose(own.embed_queries(TEXTS), embedder.embed_queries(TEXTS), atol=1e-5)
+    assert own.name.startswith("mine@")
+    first_token = OnnxMiniLM(model, threads=1, pooling="cls").embed_queries(TEXTS)
+    assert not np.allclose(first_token, own.embed_queries(TEXTS), atol=0.01)
+
+
+def test_files_that_cannot_be_used(tmp_path):
+    with pytest.raises(ConfigError, match=r"no\.onnx does not exist"):
+        OnnxMiniLM(tmp_path / "no.onnx")
+    (tmp_path / "m.onnx").write_bytes(b"not a model")
+    with pytest.raises(ConfigError, match=r"tokenizer\.json does not exist"):
+        OnnxMiniLM(tmp_path / "m.onnx")
+    broken = OnnxMiniLM(tmp_path / "m.onnx", onnx_minilm._TOKENIZER)
+    with pytest.raises(ConfigError, match="not a usable ONNX model"):
+        broken.embed_queries(["x"])
+    (tmp_path / "t.json").write_text("{}")
+    with pytest.raises(ConfigError, match="not a tokenizer"):
+        OnnxMiniLM(None, tmp_path / "t.json").embed_queries(["x"])
+
+
+@pytest.mark.parametrize("options", [{"max_tokens": 0}, {"batch_size": 0}, {"pooling": "max"}])
+def test_bad_options(options):
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        OnnxMiniLM(**options)
+
+
+@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
+def test_missing_packages(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependency, match=r"perspective-rag\[local\]"):
+        OnnxMiniLM().embed_queries(["x"])
+
+
+def test_a_missing_model_package(monkeypatch):
+    monkeypatch.setattr(onnx_minilm, "_PACKAGE", "no_such_package_at_all")
+    with pytest.raises(MissingDependency, match=r"perspective-rag\[local\]"):
+        OnnxMiniLM()

@@ -1,0 +1,257 @@
+"""Perspectives by rule, on questions whose sides are plain."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perspective_rag.errors import ConfigError
+from perspective_rag.flow.driver import run
+from perspective_rag.perspectives.negation import negate
+from perspective_rag.perspectives.reading import RuleExtractor, as_perspectives, extract_by_rule
+from perspective_rag.types import Perspective
+
+
+@pytest.mark.parametrize(
+    ("statement", "negated"),
+    [
+        ("Zoos should be closed.", "Zoos should not be closed."),
+        ("Zoos should not be closed.", "Zoos should be closed."),
+        ("We shouldn't ban guns", "We should ban guns"),
+        ("The death penalty can deter crime", "The death penalty cannot deter crime"),
+        ("The death penalty cannot deter crime", "The death penalty can deter crime"),
+        ("People who are ill should stay at home", "People who are ill should not stay at home"),
+        ("Homework has been shown to help", "Homework has not been shown to help"),
+        ("We have to teach chess", "We do not have to teach chess"),
+        ("Ban junk food from schools", "Do not ban junk food from schools"),
+        ("Do not ban junk food", "Ban junk food"),
+        ("Online education works", "Online education does not work"),
+        ("It is not true that dogs fly", "Dogs fly"),
+        ("US troops must leave", "US troops must not leave"),
+        ("Chess is no sport", "It is not true that chess is no sport"),
+    ],
+)
+def test_negation(statement, negated):
+    assert negate(statement) == negated
+
+
+@given(
+    st.sampled_from(["Zoos", "Cars in cities", "People who are rich", "The old law"]),
+    st.sampled_from(["should", "can", "will", "is", "are", "would"]),
+    st.sampled_from(["be closed", "matter to us", "help the poor"]),
+)
+def test_negating_twice_gives_the_statement_back(subject, auxiliary, predicate):
+    statement = f"{subject} {auxiliary} {predicate}"
+    assert negate(statement) != statement
+    assert negate(negate(statement)) == statement
+
+
+@pytest.mark.parametrize(
+    ("question", "support", "oppose"),
+    [
+        (
+            "Should social media be banned for children?",
+            "Social media should be banned for children",
+            "Social media should not be banned for children",
+        ),
+        (
+            "Should phone use be limited in schools?",
+            "Phone use should be limited in schools",
+            "Phone use should not be limited in schools",
+        ),
+        (
+            "Should zoos be shut down?",
+            "Zoos should be shut down",
+            "Zoos should not be shut down",
+        ),
+        ("Is nuclear power safe?", "Nuclear power is safe", "Nuclear power is not safe"),
+        (
+            "Is the enforcement of a public smoking ban a straightforward process?",
+            "The enforcement of a public smoking ban is a straightforward process",
+            "The enforcement of a public smoking ban is not a straightforward process",
+        ),
+        (
+            "Does homework help children?",
+            "Homework helps children",
+            "Homework does not help children",
+        ),
+        ("Do zoos harm animals?", "Zoos harm animals", "Zoos do not harm animals"),
+        ("Should zoos stay open?", "Zoos should stay open", "Zoos should not stay open"),
+        (
+            "Should a hospital stay be limited?",
+            "A hospital stay should be limited",
+            "A hospital stay should not be limited",
+        ),
+        (
+            "Do you think the voting age should be lowered?",
+            "The voting age should be lowered",
+            "The voting age should not be lowered",
+        ),
+        ("Should we ban cars or not?", "We should ban cars", "We should not ban cars"),
+        (
+            "Isn't it time to end tipping?",
+            "It is time to end tipping",
+            "It is not time to end tipping",
+        ),
+        ("Homework should be banned", "Homework should be banned", "Homework should not be banned"),
+        ("Is Jesus the Messiah?", "Jesus is the Messiah", "Jesus is not the Messiah"),
+        (
+            "Are older leaders wiser than younger ones?",
+            "Older leaders are wiser than younger ones",
+            "Older leaders are not wiser than younger ones",
+        ),
+        (
+            "Is the city doing a good job on housing?",
+            "The city is doing a good job on housing",
+            "The city is not doing a good job on housing",
+        ),
+        (
+            "Was the moon landing faked?",
+            "The moon landing was faked",
+            "The moon landing was not faked",
+        ),
+        (
+            "Can prisons rehabilitate criminals?",
+            "Prisons can rehabilitate criminals",
+            "Prisons cannot rehabilitate criminals",
+        ),
+        (
+            "Do noisy streets infuriate neighbours?",
+            "Noisy streets infuriate neighbours",
+            "Noisy streets do not infuriate neighbours",
+        ),
+        (
+            "Does boredom kindle imagination?",
+            "Boredom kindles imagination",
+            "Boredom does not kindle imagination",
+        ),
+        (
+            "Do the benefits of the web outweigh its harms?",
+            "The benefits of the web outweigh its harms",
+            "The benefits of the web do not outweigh its harms",
+        ),
+        (
+            "Does this law protect anybody?",
+            "This law protects somebody",
+            "This law does not protect anybody",
+        ),
+        ("Has the EU lost its way?", "The EU has lost its way", "The EU has not lost its way"),
+        ("Was the war about oil?", "The war was about oil", "The war was not about oil"),
+    ],
+)
+def test_statement_and_negation(question, support, oppose):
+    found = extract_by_rule(question)
+    assert [(p.id, p.text, p.stance, p.claim) for p in found.perspectives] == [
+        ("support", support, "support", support),
+        ("oppose", oppose, "oppose", support),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "alternatives"),
+    [
+        ("Is tea or coffee healthier?", ["Tea is healthier", "Coffee is healthier"]),
+        (
+            "Should we use nuclear power or wind power?",
+            ["We should use nuclear power", "We should use wind power"],
+        ),
+        (
+            "Which is the best source of electricity: wind, solar or nuclear?",
+            [
+                "Wind is the best source of electricity",
+                "Solar is the best source of electricity",
+                "Nuclear is the best source of electricity",
+            ],
+        ),
+        (
+            "Is nuclear power or wind power the better way to replace coal?",
+            [
+                "Nuclear power is the better way to replace coal",
+                "Wind power is the better way to replace coal",
+            ],
+        ),
+        ("Are zoos cruel or educational?", ["Zoos are cruel", "Zoos are educational"]),
+        (
+            "Should schools teach cursive or drop it?",
+            ["Schools should teach cursive", "Schools should drop cursive"],
+        ),
+    ],
+)
+def test_named_alternatives(question, alternatives):
+    assert [p.text for p in extract_by_rule(question).perspectives] == alternatives
+
+
+@pytest.mark.parametrize(
+    ("query", "root", "stance"),
+    [
+        (
+            "Find a claim that opposes the argument: zoos should close",
+            "zoos should close",
+            "oppose",
+        ),
+        (
+            "find a claim that supports the statement: zoos should close",
+            "zoos should close",
+            "support",
+        ),
+        (
+            "Show me articles which argue against the view: zoos should close",
+            "zoos should close",
+            "oppose",
+        ),
+        ("arguments against nuclear power", "nuclear power", "oppose"),
+        ("What are the main arguments for a basic income?", "a basic income", "support"),
+    ],
+)
+def test_a_carried_perspective_is_split_off(query, root, stance):
+    found = extract_by_rule(query)
+    assert found.root == root
+    assert found.instruction
+    assert query.startswith(found.instruction)
+    assert [p.stance for p in found.perspectives] == [stance]
+    assert found.perspectives[0].claim
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of France?",
+        "Why is the sky blue?",
+        "best pizza near me",
+        "Doit-on apprendre à désirer?",
+        "動物園は閉鎖すべきですか",
+        "?",
+        "a",
+    ],
+)
+def test_what_invites_no_perspectives_gets_none(question):
+    assert extract_by_rule(question).perspectives == ()
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_without_an_error(text):
+    found = run(RuleExtractor().extract(text))
+    assert all(p.text.strip() for p in found.perspectives)
+    assert len({p.id for p in found.perspectives}) == len(found.perspectives)
+
+
+def test_given_texts_become_perspectives():
+    own = Perspective("mine", "X")
+    assert as_perspectives(["A", own]) == (Perspective("p1", "A"), own)
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("one side", "a list"),
+        (7, "a list"),
+        (["yes", " "], "not empty"),
+        (["yes", None], "not empty"),
+        ([Perspective("a", "")], "not empty"),
+        ([Perspective("p2", "yes"), "no"], "different ids"),
+    ],
+)
+def test_what_names_no_perspectives_is_refused(named, said):
+    with pytest.raises(ConfigError, match=said):
+        as_perspectives(named)
