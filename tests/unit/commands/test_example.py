@@ -43,7 +43,7 @@ def test_the_sample_debates_are_a_corpus_and_lie_in_examples_too():
 def test_all_sample_files_are_in_the_wheel():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     depths = {len(path.relative_to(EXAMPLE_DATA).parts) for path in EXAMPLE_DATA.rglob("*.*")}
-    assert all(f'"corpus/example_data/{"/".join("*" * depth)}"' in text for depth in depths)
+    assert all(f'"local/corpus/example_data/{"/".join("*" * depth)}"' in text for depth in depths)
 
 
 @pytest.fixture
