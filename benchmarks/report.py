@@ -28,6 +28,7 @@ from benchmarks.engines.report import tables as engines_tables
 from benchmarks.judge_pools.report import tables as judge_pools_tables
 from benchmarks.latency.report import tables as latency_tables
 from benchmarks.latency.report import whole_table
+from benchmarks.list_judge.pairs import table as list_judge_pairs
 from benchmarks.list_judge.report import tables as list_judge_tables
 from benchmarks.load.outage import outage_table
 from benchmarks.load.report import SERVED
@@ -74,6 +75,8 @@ def list_judge(document: Mapping[str, Any]) -> str:
     """The tables of ``benchmarks.list_judge``."""
     measured = document["results"]
     shown = list_judge_tables(measured["sets"], measured["model"])
+    if "pairs" in measured:
+        shown.append(list_judge_pairs(measured["pairs"]))
     return "\n".join(table.markdown() for table in shown)
 
 

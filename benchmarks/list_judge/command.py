@@ -3,6 +3,7 @@
 python -m benchmarks list_judge prompts --data DATA --out FOLDER
 python -m benchmarks list_judge record --data DATA --replies FOLDER --model NAME
 python -m benchmarks list_judge report --data DATA
+With --pairs: the same with one call a pair, on a sample.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 
 from benchmarks.core import results
 from benchmarks.core.command import Benchmark, Run, publish
-from benchmarks.list_judge import recording
+from benchmarks.list_judge import pairs, recording
 from benchmarks.list_judge.report import figures, replay, tables
 from benchmarks.list_judge.tasks import read_tasks
 from perspective_rag import ConfigError
 
 RECORD = Path(__file__).with_name("verdicts.json.gz")
+PAIR_RECORD = RECORD.with_name("pair_verdicts.json.gz")
 
 
 def _run(run: Run) -> int:
@@ -29,8 +31,9 @@ def _run(run: Run) -> int:
 
 
 def _prompts(run: Run) -> int:
-    requests = recording.requests_of(read_tasks(run.options.data))
-    paths = recording.write_prompts(requests, _needed(run, "out"))
+    way = pairs if run.options.pairs else recording
+    requests = way.requests_of(read_tasks(run.options.data))
+    paths = recording.write_prompts(requests, _needed(run, "out"), way.REPLY)
     passages = sum(len(each.passages) for each in requests)
     run.console.print(
         f"{len(requests)} prompts about {passages} passages in {len(paths)} files: {paths[0]} ..."
@@ -40,16 +43,17 @@ def _prompts(run: Run) -> int:
 
 def _record(run: Run) -> int:
     options = run.options
-    requests = recording.requests_of(read_tasks(options.data))
+    way, path = (pairs, options.pair_record) if options.pairs else (recording, options.record)
+    requests = way.requests_of(read_tasks(options.data))
     replies = recording.read_replies(_needed(run, "replies"))
     date = options.date or f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    document, problems = recording.record(requests, replies, model=_needed(run, "model"), date=date)
-    recording.save(document, options.record)
+    document, problems = way.record(requests, replies, model=_needed(run, "model"), date=date)
+    recording.save(document, path)
     for each in problems:
         run.console.print(each, highlight=False, markup=False)
     kept = document["prompts"]
-    size = options.record.stat().st_size
-    run.console.print(f"{len(kept)} of {len(requests)} prompts: {options.record}, {size} bytes")
+    size = path.stat().st_size
+    run.console.print(f"{len(kept)} of {len(requests)} prompts: {path}, {size} bytes")
     return int(bool(problems))
 
 
@@ -61,6 +65,9 @@ def _report(run: Run) -> int:
     found = replay(tasks, kept)
     measured = {"model": kept["model"], "recorded": kept["date"], "sets": figures(found)}
     shown = tables(measured["sets"], kept["model"])
+    if options.pairs:
+        measured["pairs"] = pairs.figures(tasks, found, recording.load(options.pair_record))
+        shown.append(pairs.table(measured["pairs"]))
     judge = recording.the_judge(recording.RecordedLLM(kept, []))
     document = results.document(
         "list_judge",
@@ -108,6 +115,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", help="record: the name of the model that replied")
     add("--date", help="record: when it replied (today)")
     add("--record", type=Path, default=RECORD, help="the file of the verdicts")
+    add("--pairs", action="store_true", help="one call a pair, on a sample of the pairs")
+    add("--pair-record", type=Path, default=PAIR_RECORD, help="the file of their verdicts")
     return parser
 
 

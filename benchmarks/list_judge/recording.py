@@ -67,7 +67,11 @@ def requests_of(tasks: Sequence[Task]) -> list[Request]:
     ]
 
 
-def write_prompts(requests: Sequence[Request], folder: Path) -> list[Path]:
+REPLY = '{"verdicts": [...]}'
+"""How a file of prompts says what a reply is."""
+
+
+def write_prompts(requests: Sequence[Request], folder: Path, reply: str = REPLY) -> list[Path]:
     """Numbered text files of prompts, each with its id; without labels, in an order that is drawn
     by the ids. At most 20 prompts and 400 passages a file.
     """
@@ -75,7 +79,7 @@ def write_prompts(requests: Sequence[Request], folder: Path) -> list[Path]:
     paths = []
     for number, some in enumerate(_files(sorted(requests, key=lambda each: each.id)), start=1):
         paths.append(folder / f"prompts_{number:02d}.txt")
-        paths[-1].write_text(_as_text(some), encoding="utf-8")
+        paths[-1].write_text(_as_text(some, reply), encoding="utf-8")
     return paths
 
 
@@ -91,14 +95,13 @@ def _files(requests: Sequence[Request]) -> Iterator[list[Request]]:
         yield some
 
 
-def _as_text(requests: Sequence[Request]) -> str:
+def _as_text(requests: Sequence[Request], reply: str) -> str:
     systems = list(dict.fromkeys(each.prompt.system for each in requests))
     if len(systems) != 1:
         raise CorpusError("the prompts of a file have one system text; got several")
     head = (
         f"{len(requests)} independent requests with one system text. Answer each by itself, as a "
-        'language model would, with one line of JSON: {"id": "<its id>", "reply": {"verdicts": '
-        "[...]}}.\n\n"
+        f'language model would, with one line of JSON: {{"id": "<its id>", "reply": {reply}}}.\n\n'
         f"===== system text of every request =====\n{systems[0]}\n"
     )
     parts = [f"===== request id: {each.id} =====\n{each.prompt.user}\n" for each in requests]

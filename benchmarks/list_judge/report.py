@@ -137,7 +137,7 @@ def tables(measured: Mapping[str, Any], model: str) -> list[Table]:
     names = ("set", "questions", "passages", "listed", "true %", "opposing %", "of present %")
     table = Table(f"One call a question, {model}", (*names, "calls", "not judged", "unproven"))
     for name, each in measured.items():
-        shares = [_shown(each[key]) for key in ("true", "opposing", "of_present")]
+        shares = [shown_share(each[key]) for key in ("true", "opposing", "of_present")]
         counts = (str(each[key]) for key in ("questions", "passages", "listed"))
         table.add(
             name,
@@ -156,7 +156,8 @@ def tables(measured: Mapping[str, Any], model: str) -> list[Table]:
     return [table, people]
 
 
-def _shown(interval: Mapping[str, float] | None) -> str:
+def shown_share(interval: Mapping[str, float] | None) -> str:
+    """A share and its interval in percent, "-" for none."""
     if interval is None:
         return "-"
     low, high = interval["low"], interval["high"]

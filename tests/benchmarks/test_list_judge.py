@@ -5,16 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from benchmarks.answers.hostile import read_attacks
-from benchmarks.list_judge import recording
+from benchmarks.list_judge import pairs, recording
 from benchmarks.list_judge.command import main
 from benchmarks.list_judge.report import figures, replay
-from benchmarks.list_judge.tasks import read_tasks
+from benchmarks.list_judge.tasks import Task, read_tasks
 from perspective_rag import LLMListJudge, Passage, Perspective
 from perspective_rag.flow.driver import run
 from perspective_rag.testing import ScriptedLLM
@@ -154,6 +155,71 @@ def test_a_reply_that_is_lacking_or_leaves_passages_out_is_told(data, tmp_path):
     found = figures(replay(tasks, recording.load(tmp_path / "v.gz")))
     assert found["pools_dev"]["unjudged"] == 1
     assert found["pools_dev"]["calls"] == 2.0  # it was asked again, which nobody recorded
+
+
+def test_one_call_a_pair_beside_one_call_a_question(data, tmp_path):
+    call("prompts", "--data", data, "--out", tmp_path / "lists")
+    replies_to(tmp_path / "lists", tmp_path / "list_replies")
+    records = ("--record", tmp_path / "lists.gz", "--pair-record", tmp_path / "pairs.gz")
+    said = ("record", "--data", data, "--model", "tiny", "--date", "2026-01-02", *records)
+    call(*said, "--replies", tmp_path / "list_replies")
+    status, told = call("prompts", "--pairs", "--data", data, "--out", tmp_path / "pairs")
+    assert (status, "16 prompts about 16 passages" in told) == (0, True)
+    (path,) = (tmp_path / "pairs").glob("*.txt")
+    text = path.read_text(encoding="utf-8")
+    assert not any(word in text for word in ("labels", "pools", "own_notes", "silent"))
+    found = re.split(r"===== request id: (\w+) =====\n", text)
+    asked = dict(zip(found[1::2], found[2::2], strict=True))
+    yes = {
+        name
+        for name, user in asked.items()
+        if re.search("Statement: .*clos", user) and DOCS["d3"] not in user
+    }
+    rows = [{"id": each, "reply": "Yes." if each in yes else "no"} for each in asked]
+    (tmp_path / "replies").mkdir()
+    write(tmp_path / "replies" / "r.jsonl", [*rows[1:], {"id": rows[0]["id"], "reply": "Perhaps"}])
+    status, told = call(*said, "--pairs", "--replies", tmp_path / "replies")
+    assert (status, "no reply of yes or no" in told, "15 of 16" in told) == (1, True, True)
+    write(tmp_path / "replies" / "r.jsonl", rows)
+    assert call(*said, "--pairs", "--replies", tmp_path / "replies")[0] == 0
+    kept = gzip.decompress((tmp_path / "pairs.gz").read_bytes()).decode()
+    assert not any(text[:12] in kept for text in DOCS.values())
+    out = tmp_path / "results.json"
+    status, told = call("report", "--pairs", "--data", data, *records, "--out", out)
+    assert (status, "one call a pair" in told) == (0, True)
+    sets = json.loads(out.read_text(encoding="utf-8"))["results"]["pairs"]["sets"]
+    assert list(sets) == ["pools_dev", "own_notes", "together"]
+    lists, single = (sets["pools_dev"][f"one call a {each}"] for each in ("question", "pair"))
+    assert (lists["calls"], single["calls"]) == (1.0, 8.0)
+    assert single["prompt_tokens"] > lists["prompt_tokens"]
+    assert (single["listed"], lists["listed"]) == (3, 2)
+    shares = [single[key]["mean"] for key in ("true", "opposing", "of_supports")]
+    assert shares == pytest.approx([2 / 3, 1 / 3, 1 / 2], abs=1e-6)  # it calls d1 a support
+    assert [lists[key]["mean"] for key in ("true", "opposing", "of_supports")] == [1.0, 0.0, 0.5]
+    assert sets["together"]["pairs"] == 16
+    old = kept.replace(rows[0]["id"], "0" * 16).encode()
+    (tmp_path / "pairs.gz").write_bytes(gzip.compress(old))
+    status, told = call("report", "--pairs", "--data", data, *records, "--out", out)
+    assert (status, "1 recorded pairs are no longer asked" in told) == (2, True)
+
+
+def test_pairs_are_drawn_by_label_whatever_their_order():
+    passages = [Passage(str(number), f"Text {number}.") for number in range(60)]
+    labels = {
+        (each.id, side): ("true", "opposing", "silent")[int(each.id) % 3]
+        for each in passages
+        for side in (0, 1)
+    }
+
+    def drawn(given):
+        return pairs.requests_of(
+            [Task("own_notes", "q", "Zoos?", ("yes", "no"), tuple(given), labels)]
+        )
+
+    found = drawn(passages)
+    assert Counter(each.label for each in found) == pairs.DRAWN
+    assert {each.id for each in drawn(passages[::-1])} == {each.id for each in found}
+    assert {each.side for each in found} == {0, 1}
 
 
 def test_a_record_is_the_same_whenever_it_is_made(data, tmp_path):
