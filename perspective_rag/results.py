@@ -86,15 +86,19 @@ def _counted(number: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """Which perspectives a set of passages supports.
+    """Which perspectives a set of passages supports: those under which any passage is listed.
 
-    ``support`` has shape (n_passages, n_perspectives), rows in the order of the passages:
-    P(support) in [0, 1], NaN where the judge gave no answer. ``rule`` says when a passage is
-    listed, ``contradicts`` (m, m) which perspectives contradict each other, ``related`` (n,) which
-    passages are about the question at all (None: all). ``scale`` says what the encoder's cosines
-    mean (``Calibration.scale``; None: unknown). ``judged`` is False where no judge looked at the
-    passages, or there was no perspective to look for. A perspective is covered when any passage is
-    listed under it.
+    Attributes:
+        perspectives: The perspectives of the question.
+        support: P(support) in [0, 1], shape (n_passages, n_perspectives), rows in the order of the
+            passages; NaN where the judge gave no answer.
+        rule: When a passage is listed.
+        contradicts: Which perspectives contradict each other, shape (n_perspectives,
+            n_perspectives). None: none.
+        related: Which passages are about the question, shape (n_passages,). None: all.
+        scale: What the encoder's cosines mean (``Calibration.scale``). None: unknown.
+        judged: False where no judge looked at the passages, or there was no perspective to look
+            for.
     """
 
     perspectives: tuple[Perspective, ...]
@@ -205,15 +209,26 @@ class Coverage:
 class RetrievalResult:
     """The passages for a question, best first, with proof of which perspective each supports.
 
-    ``coverage.judged`` is False when no judge looked at the passages or the question invites no
-    perspectives (None, given for ``coverage``, says so). ``reading`` tells a person how the
-    question was understood ("I understood: ..."; empty where nobody read it) and ``kind`` what sort
-    it is. ``related`` (n,): which candidates are about the question (None: not known). ``reported``
-    (n,): which only tell what others say, by their wording, and take no side themselves (None:
-    nothing was judged). ``caution`` says to a person what a question in another language than
-    English gets (empty: nothing to say). ``says_nothing``: the corpus holds nothing about the
-    question, by two witnesses (``judge.support.says_nothing``). ``print(result)`` shows it in a few
-    lines.
+    ``print(result)`` shows it in a few lines.
+
+    Attributes:
+        question: The question as it was asked, in single spaces.
+        candidates: The chosen passages with their scores, best first.
+        perspectives: The perspectives of the question.
+        coverage: Which of them the passages support. ``coverage.judged`` is False where no judge
+            looked at the passages or the question invites no perspectives; None, given for it, says
+            so.
+        trace: What the request did and cost, and what failed.
+        reading: Tells a person how the question was understood ("I understood: ..."); empty where
+            nobody read it.
+        kind: What sort of question it is.
+        related: Which candidates are about the question, shape (n_candidates,). None: not known.
+        caution: Tells a person what a question in another language than English gets; empty:
+            nothing to say.
+        reported: Which candidates, by their wording, only tell what others say and take no side
+            themselves, shape (n_candidates,). None: nothing was judged.
+        says_nothing: True where the corpus holds nothing about the question: no passage is near to
+            it, and none holds half of the words of its topic.
     """
 
     question: str
@@ -246,17 +261,46 @@ class RetrievalResult:
         return [candidate.passage for candidate in self.candidates]
 
     def supporting(self, perspective: Perspective) -> list[Candidate]:
-        """The candidates listed as support of a perspective, strongest first."""
+        """The candidates listed as support of a perspective.
+
+        Args:
+            perspective: One of the result's.
+
+        Returns:
+            The candidates, strongest support first.
+
+        Raises:
+            ConfigError: The perspective is not the result's.
+        """
         return self.with_verdict("clear", perspective)
 
     def with_verdict(self, verdict: Verdict, perspective: Perspective) -> list[Candidate]:
-        """The candidates with a verdict on a perspective, strongest first."""
+        """The candidates with a verdict on a perspective.
+
+        Args:
+            verdict: "clear", "leaning", "mixed", "silent" or "unsorted".
+            perspective: One of the result's.
+
+        Returns:
+            The candidates, strongest support first.
+
+        Raises:
+            ConfigError: The perspective is not the result's.
+        """
         return [self.candidates[place] for place in self.places(verdict, perspective)]
 
     def places(self, verdict: Verdict, perspective: Perspective) -> list[int]:
-        """Where the candidates with a verdict on a perspective stand, strongest first.
+        """Where the candidates with a verdict on a perspective stand in ``candidates``.
 
-        Raises ConfigError for a perspective that is not the result's.
+        Args:
+            verdict: "clear", "leaning", "mixed", "silent" or "unsorted".
+            perspective: One of the result's.
+
+        Returns:
+            Their indices, strongest support first.
+
+        Raises:
+            ConfigError: The perspective is not the result's.
         """
         ids = [each.id for each in self.perspectives]
         if perspective.id not in ids:
@@ -267,14 +311,31 @@ class RetrievalResult:
         return sorted(found, key=lambda place: -strength[place])
 
     def supports(self, candidate: Candidate) -> list[Perspective]:
-        """The perspectives under which a candidate is listed."""
+        """The perspectives under which a candidate is listed.
+
+        Args:
+            candidate: One of the result's own.
+
+        Returns:
+            The perspectives, in the result's order.
+
+        Raises:
+            ConfigError: The candidate is not the result's own.
+        """
         verdicts = self.verdicts_on(candidate)
         return [each for each in self.perspectives if verdicts.get(each.id) == "clear"]
 
     def verdicts_on(self, candidate: Candidate) -> dict[str, Verdict]:
-        """The verdict on a candidate by perspective id; empty where nothing was judged.
+        """The verdicts on a candidate.
 
-        Raises ConfigError for a candidate that is not the result's own.
+        Args:
+            candidate: One of the result's own; an equal copy is not.
+
+        Returns:
+            The verdict by perspective id; empty where nothing was judged.
+
+        Raises:
+            ConfigError: The candidate is not the result's own.
         """
         if not self.coverage.judged:
             return {}
@@ -336,13 +397,19 @@ Checked = Literal["", "quoted", "side", "supported"]
 class Claim:
     """One sentence of an answer and the ids of the passages it rests on.
 
-    ``reported``: the sentence tells what somebody says ("critics say ..."), and does not say it
-    itself. ``checked`` says what was checked. "quoted": its words stand in the passage it cites;
-    "side": they do, and the judge, which read them alone, lists them under its perspective;
-    "supported": the judge finds that a cited passage supports it; "": nothing. ``verified``: True
-    for "side" and "supported", False where it was found not to hold, else None. ``quote``: the
-    words of a cited passage that prove it, as a language model copied them ("": none given); one
-    that stands in no cited passage makes it False.
+    Attributes:
+        text: The sentence.
+        citations: Ids of the passages it rests on.
+        perspective: Id of the perspective it speaks for. None: of none.
+        reported: True where the sentence tells what somebody says ("critics say ..."), and does not
+            say it itself.
+        verified: True where ``checked`` is "side" or "supported", False where it was found not to
+            hold, else None.
+        checked: What was checked. "quoted": its words stand in the passage it cites; "side": they
+            do, and the judge, which read them alone, lists them under its perspective; "supported":
+            the judge finds that a cited passage supports it; "": nothing.
+        quote: The words of a cited passage that prove it, as a language model copied them; empty
+            where none were given. Words that stand in no cited passage make ``verified`` False.
     """
 
     text: str
@@ -356,11 +423,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Sentences that each cite a passage, and the perspectives under which no passage is sorted.
+    """Sentences that each cite a passage, and the perspectives under which no passage is listed.
 
-    ``summary`` says in a sentence how the passages stand ("3 for, 2 against, 4 not sorted; all from
-    two sources"), ``strength``, by the id of a covered perspective, on how much it rests ("2
-    passages from one source"), ``missing`` what a language model found that no passage says.
+    Attributes:
+        claims: The sentences, in the order of the perspectives.
+        unsupported: Perspectives that no passage supports and no sentence speaks for.
+        trace: What the answer cost, and what failed.
+        summary: How the passages stand, in a sentence ("3 for, 2 against, 4 not sorted; all from
+            two sources").
+        strength: By the id of a covered perspective, on how much it rests ("2 passages from one
+            source").
+        missing: What a language model found that no passage says.
     """
 
     claims: tuple[Claim, ...]

@@ -33,8 +33,11 @@ Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective |
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score in [0, 1], higher is better, and the reason for it; ``value`` is None where there is
-    nothing to score.
+    """A score and the reason for it.
+
+    Attributes:
+        value: In [0, 1], higher is better. None: there is nothing to score.
+        reason: Why, for people to read.
     """
 
     value: float | None
@@ -44,14 +47,23 @@ class Score:
 class ContextReader:
     """Has a judge read the contexts that a RAG chain retrieved for a question; nothing is searched.
 
-    ``judge``: "default" is the packaged one. ``embedder`` measures what a context has to do with
-    the question ("default": the packaged one); with None every context counts as being about it.
-    ``extractor`` finds the perspectives of a question (default: by rules) that ``perspectives``
-    does not name: those of every question, or a mapping from a question to its own. The other
-    parameters are options of ``PipelineOptions``.
+    A judge or embedder that fails raises: a score of what was not read would be a guess.
 
-    A judge or embedder that fails raises: a score of what was not read would be a guess. Raises
-    MissingDependency where a packaged model cannot be loaded.
+    Args:
+        judge: Reads the contexts; "default" is the packaged one.
+        embedder: Measures what a context has to do with the question; "default" is the packaged
+            one. None: every context counts as being about it.
+        extractor: Finds the perspectives that ``perspectives`` does not name. None: rules.
+        perspectives: Those of every question, or a mapping from a question to its own.
+        min_support: As in ``PipelineOptions``.
+        relevance_floor: As in ``PipelineOptions``.
+        calibration: As in ``PipelineOptions``.
+        timeout: As in ``PipelineOptions``.
+        limiter: As in ``PerspectivePipeline``.
+
+    Raises:
+        ConfigError: A component or an option cannot be used.
+        MissingDependency: A packaged model cannot be loaded.
     """
 
     def __init__(
@@ -94,11 +106,19 @@ class ContextReader:
         contexts: Sequence[str],
         perspectives: Sequence[Perspective | str] | None = None,
     ) -> RetrievalResult:
-        """What the contexts say; a passage's id is the place of its context, from "1" on.
+        """What the contexts say, judged as far as they are about the question.
 
-        Every context is judged that is about the question. ``perspectives`` go before those of the
-        constructor. Raises ConfigError for contexts that are no texts, and what judge and embedder
-        raise.
+        Args:
+            question: The question that they were retrieved for.
+            contexts: Their texts.
+            perspectives: Go before those of the constructor.
+
+        Returns:
+            The result; a passage's id is the place of its context, from "1" on.
+
+        Raises:
+            ConfigError: The contexts are no list of strings.
+            PerspectiveRAGError: Judge or embedder failed.
         """
         hits, asked = self._asked(question, contexts, perspectives)
         return self._pipeline.choose(question, hits, **asked)
@@ -140,10 +160,15 @@ def _nothing(text: str, k: int) -> list[Hit]:
 def coverage_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
-    """The share of the perspectives under which at least one passage is listed.
+    """The fraction of the perspectives under which at least one passage is listed.
 
-    None where the question has no perspectives; ``silent`` where no passage is about it. ``judge``
-    is named in the reason.
+    Args:
+        result: What ``ContextReader`` or a pipeline found.
+        judge: Is named in the reason.
+        silent: The value where no passage is about the question, in [0, 1]. None: no score.
+
+    Returns:
+        The score; its value is None where the question has no perspectives.
     """
     abstained = _abstained(result, silent)
     if abstained is not None:
@@ -165,10 +190,15 @@ def coverage_score(
 def listed_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
-    """The share of the passages that are listed as support of a perspective.
+    """The fraction of the passages that are listed as support of a perspective.
 
-    None where the question has no perspectives; ``silent`` where no passage is about it. ``judge``
-    is named in the reason.
+    Args:
+        result: What ``ContextReader`` or a pipeline found.
+        judge: Is named in the reason.
+        silent: The value where no passage is about the question, in [0, 1]. None: no score.
+
+    Returns:
+        The score; its value is None where the question has no perspectives.
     """
     abstained = _abstained(result, silent)
     if abstained is not None:
