@@ -24,13 +24,13 @@ _READ = 50 * WIDTH  # characters of a text that are looked at for its line
 
 def result_in_a_line(result: Any) -> str:
     """``RetrievalResult('Should ...?', 5 passages, 2 of 2 perspectives covered)``."""
-    parts = [repr(shortened(result.question, 60)), _counted(len(result.candidates), "passage")]
+    parts = [repr(shortened(result.question, 60)), _number_of(len(result.candidates), "passage")]
     if result.coverage.judged:
-        parts.append(_covered(result))
+        parts.append(_coverage_in_words(result))
     elif result.perspectives:
-        parts.append(f"{_counted(len(result.perspectives), 'perspective')} not judged")
+        parts.append(f"{_number_of(len(result.perspectives), 'perspective')} not judged")
     if result.trace.degradations:
-        parts.append(_counted(len(result.trace.degradations), "degradation"))
+        parts.append(_number_of(len(result.trace.degradations), "degradation"))
     return f"RetrievalResult({', '.join(parts)})"
 
 
@@ -74,13 +74,13 @@ def shortened(text: str, length: int, *, indent: bool = False) -> str:
     return line if len(line) <= length else line[: length - 3].rstrip() + "..."
 
 
-def _covered(result: Any) -> str:
+def _coverage_in_words(result: Any) -> str:
     total = len(result.coverage.perspectives)
     noun = "perspective" if total == 1 else "perspectives"
     return f"{len(result.coverage.covered)} of {total} {noun} covered"
 
 
-def _counted(number: int, noun: str) -> str:
+def _number_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

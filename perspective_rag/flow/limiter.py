@@ -170,7 +170,7 @@ class Limiter:
             A future of the permit: done at once where one is free. While too many calls of the
             stage hang its error is a TimeoutError.
         """
-        return self._current().asked(stage, loop)
+        return self._current().ask(stage, loop)
 
     @staticmethod
     def forget(waiter: Future[Permit]) -> None:
@@ -281,7 +281,7 @@ class Permit:
                 return
             self._released, hangs = True, self._threads > 0
         if self._state is not None:
-            self._state.released(self, self._stage, hangs=hangs)
+            self._state.release(self, self._stage, hangs=hangs)
 
     def thread_begins(self) -> None:
         """Says that a thread is about to run for the call."""
@@ -317,7 +317,7 @@ class _State:
         self._lock = threading.Lock()
         self._waiting: defaultdict[str, deque[tuple[Future[Permit], Permit]]] = defaultdict(deque)
 
-    def asked(self, stage: str, loop: asyncio.AbstractEventLoop | None) -> Future[Permit]:
+    def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None) -> Future[Permit]:
         """What will be a permit: at once where one is free."""
         waiter: Future[Permit] = Future()
         with self._lock:
@@ -327,7 +327,7 @@ class _State:
             self.reclaim(stage)
         return waiter
 
-    def released(self, permit: Permit, stage: str, *, hangs: bool) -> None:
+    def release(self, permit: Permit, stage: str, *, hangs: bool) -> None:
         """Takes a permit back."""
         with self._lock:
             self.held[stage].discard(permit)

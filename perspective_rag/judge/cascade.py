@@ -134,10 +134,10 @@ class CascadeJudge(OfInner, TableOfPairs):
         }
         note(counts=counts)
         if self.last is not None:
-            support = yield from self._asked_again(sides, passages, support)
+            support = yield from self._ask_again(sides, passages, support)
         return support
 
-    def _asked_again(
+    def _ask_again(
         self,
         sides: tuple[Perspective, Perspective],
         passages: Sequence[Passage],
@@ -155,7 +155,7 @@ class CascadeJudge(OfInner, TableOfPairs):
         again = yield from judge_pairs(
             self.last, [sides[j] for _, j in cells], [passages[i] for i, _ in cells]
         )
-        again = _moved(again, threshold_of(self.last), rule.threshold)
+        again = _rescale(again, threshold_of(self.last), rule.threshold)
         for (i, j), value in zip(cells, again.tolist(), strict=True):
             if not np.isnan(value):
                 support[i, j] = value
@@ -193,7 +193,7 @@ class CascadeJudge(OfInner, TableOfPairs):
             open_ = np.isnan(support) | (related & (support >= low) & (support <= high))
             open_rows = np.flatnonzero(open_)
             again = yield from _part(self.last, perspectives, passages, open_rows)
-            again = _moved(again, threshold_of(self.last), self.threshold)
+            again = _rescale(again, threshold_of(self.last), self.threshold)
             support[open_rows] = np.where(np.isnan(again), support[open_rows], again)
         counts = {
             "cascade_ruled_out": len(support) - len(rows),
@@ -261,7 +261,7 @@ def _part(
     return values
 
 
-def _moved(values: Vector, from_: float, to: float) -> Vector:
+def _rescale(values: Vector, from_: float, to: float) -> Vector:
     """Probabilities with one threshold on the scale of another: piecewise linear, 0 and 1 fixed."""
     below = values * (to / from_) if from_ > 0 else values * 0.0
     above = to + (values - from_) * ((1 - to) / (1 - from_)) if from_ < 1 else values * 0.0 + 1.0

@@ -480,10 +480,10 @@ class CrossEncoderJudge(TableOfPairs):
         distinct = list(dict.fromkeys(pairs))
         if not distinct:
             return np.zeros(0)
-        reply = yield from self._asked_pairs(
+        reply = yield from self._ask_pairs(
             [text for text, _ in distinct],
             [statement for _, statement in distinct],
-            _counted(len(distinct), passages),
+            _counts(len(distinct), passages),
         )
         support: Vector = np.full(len(pairs), np.nan)
         if reply.value is not None:
@@ -535,8 +535,8 @@ class CrossEncoderJudge(TableOfPairs):
         texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
         if not texts:
             return np.zeros((0, 2))
-        reply = yield from self._asked_sides(
-            texts, statements, relevance, _counted(2 * len(texts), passages)
+        reply = yield from self._ask_sides(
+            texts, statements, relevance, _counts(2 * len(texts), passages)
         )
         support: Matrix = np.full((len(texts), 2), np.nan)
         if reply.value is not None:
@@ -601,7 +601,7 @@ class CrossEncoderJudge(TableOfPairs):
         logits = model.logits(pairs.documents, pairs.statements)
         return self._reading.pair_support(model.labels, pairs, logits)
 
-    def _asked_pairs(
+    def _ask_pairs(
         self, texts: list[str], statements: list[str], counts: Mapping[str, int]
     ) -> Flow[Reply]:
         """``pair_probabilities`` in batches of ``BATCH``, so that a time limit costs one of them;
@@ -621,7 +621,7 @@ class CrossEncoderJudge(TableOfPairs):
         error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
         return Reply(found, error)
 
-    def _asked_sides(
+    def _ask_sides(
         self,
         texts: list[str],
         statements: tuple[str, str],
@@ -652,7 +652,7 @@ class CrossEncoderJudge(TableOfPairs):
             return self._classifier
 
 
-def _counted(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
+def _counts(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
     long = len({each.text for each in passages if len(each.text) > LONGEST})
     return {"judged_pairs": pairs, **({"shortened_passages": long} if long else {})}
 

@@ -297,7 +297,7 @@ def find_quote(quote: str, text: str) -> Proof | None:
     start = plain.find(wanted)
     while start >= 0:
         end = start + len(wanted)
-        if not (_joined(plain, start) or _joined(plain, end)):
+        if not (_within_word(plain, start) or _within_word(plain, end)):
             return Proof(places[start], places[end - 1] + 1)
         start = plain.find(wanted, end)
     return None
@@ -317,7 +317,7 @@ def _plain(text: str) -> tuple[str, list[int]]:
     return "".join(kept), places
 
 
-def _joined(text: str, place: int) -> bool:
+def _within_word(text: str, place: int) -> bool:
     """Whether a word of an alphabet goes on across a place."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) == 2 and around.isalnum() and max(around) < _UNSPACED

@@ -224,9 +224,9 @@ class CallableJudge:
             pairs = len(passages) * len(perspectives)
             not_judged(self.name, pairs, pairs, reply.error)
             return np.full(shape, np.nan)
-        return self._checked(reply.value, shape)
+        return self._check(reply.value, shape)
 
-    def _checked(self, returned: Any, shape: tuple[int, int]) -> Matrix:
+    def _check(self, returned: Any, shape: tuple[int, int]) -> Matrix:
         try:
             return in_range(returned, shape, self.name)
         except (ConfigError, JudgeError) as error:

@@ -165,7 +165,7 @@ class CallableLLM:
             LLMReplyError: The reply is no string.
         """
         try:
-            reply = self._function(_joined(prompt))
+            reply = self._function(_as_text(prompt))
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised)
             raise failure from failure.__cause__
@@ -176,7 +176,7 @@ class CallableLLM:
         if self._afunction is None:
             return await in_thread(self.complete, prompt)
         try:
-            reply = await self._afunction(_joined(prompt))
+            reply = await self._afunction(_as_text(prompt))
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised)
             raise failure from failure.__cause__
@@ -245,7 +245,7 @@ def _unusable(found: Any) -> ConfigError:
     )
 
 
-def _joined(prompt: Prompt) -> str:
+def _as_text(prompt: Prompt) -> str:
     return f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
 
 

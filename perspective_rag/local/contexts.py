@@ -106,12 +106,13 @@ class ContextReader:
         contexts: Sequence[str],
         perspectives: Sequence[Perspective | str] | None = None,
     ) -> RetrievalResult:
-        """What the contexts say, judged as far as they are about the question.
+        """Reads contexts and judges those that are about the question.
 
         Args:
             question: The question that they were retrieved for.
             contexts: Their texts.
-            perspectives: Go before those of the constructor.
+            perspectives: The perspectives, instead of those of the constructor; strings get the ids
+                p1, p2, ...
 
         Returns:
             The result; a passage's id is the place of its context, from "1" on.
@@ -120,7 +121,7 @@ class ContextReader:
             ConfigError: The contexts are no list of strings.
             PerspectiveRAGError: Judge or embedder failed.
         """
-        hits, asked = self._asked(question, contexts, perspectives)
+        hits, asked = self._request(question, contexts, perspectives)
         return self._pipeline.choose(question, hits, **asked)
 
     async def aread(
@@ -130,10 +131,10 @@ class ContextReader:
         perspectives: Sequence[Perspective | str] | None = None,
     ) -> RetrievalResult:
         """The same as ``read``, without blocking the event loop."""
-        hits, asked = self._asked(question, contexts, perspectives)
+        hits, asked = self._request(question, contexts, perspectives)
         return await self._pipeline.achoose(question, hits, **asked)
 
-    def _asked(
+    def _request(
         self,
         question: str,
         contexts: Sequence[str],
@@ -163,14 +164,15 @@ def coverage_score(
     """The fraction of the perspectives under which at least one passage is listed.
 
     Args:
-        result: What ``ContextReader`` or a pipeline found.
+        result: What ``ContextReader.read`` returned.
         judge: Is named in the reason.
-        silent: The value where no passage is about the question, in [0, 1]. None: no score.
+        silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
+            None: no score.
 
     Returns:
         The score; its value is None where the question has no perspectives.
     """
-    abstained = _abstained(result, silent)
+    abstained = _no_score(result, silent)
     if abstained is not None:
         return abstained
     coverage = result.coverage
@@ -193,14 +195,15 @@ def listed_score(
     """The fraction of the passages that are listed as support of a perspective.
 
     Args:
-        result: What ``ContextReader`` or a pipeline found.
+        result: What ``ContextReader.read`` returned.
         judge: Is named in the reason.
-        silent: The value where no passage is about the question, in [0, 1]. None: no score.
+        silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
+            None: no score.
 
     Returns:
         The score; its value is None where the question has no perspectives.
     """
-    abstained = _abstained(result, silent)
+    abstained = _no_score(result, silent)
     if abstained is not None:
         return abstained
     coverage = result.coverage
@@ -212,7 +215,7 @@ def listed_score(
     return Score(float(np.mean(listed)), f"{'; '.join(said)}. {_judged_by(result, judge)}")
 
 
-def _abstained(result: RetrievalResult, silent: float | None) -> Score | None:
+def _no_score(result: RetrievalResult, silent: float | None) -> Score | None:
     """The score where there is nothing to score; None where there is."""
     if not result.perspectives:
         why = result.caution or f"{result.reading.rstrip('.')}. Name them where it has any."

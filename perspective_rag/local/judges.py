@@ -32,7 +32,7 @@ def larger_judge() -> TwoSidedJudge | None:
     runs on is not installed, or where its weights were found to list nothing soundly (threshold 1):
     then nothing is read a second time.
     """
-    found = _loaded()
+    found = _find_larger()
     if isinstance(found, TwoSidedJudge):
         return found
     _LOGGER.info(
@@ -43,7 +43,7 @@ def larger_judge() -> TwoSidedJudge | None:
     return None
 
 
-def _loaded() -> TwoSidedJudge | str:
+def _find_larger() -> TwoSidedJudge | str:
     """The judge, or why there is none."""
     try:
         package: Any = importlib.import_module(PACKAGE)

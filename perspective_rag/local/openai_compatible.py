@@ -216,9 +216,9 @@ class OpenAICompatibleLLM:
     def _exchange(self, prompt: Prompt) -> Flow[Completion]:
         wanted = self._extras(prompt) - self._rejected
         try:
-            reply = yield from self._sent(prompt, wanted)
+            reply = yield from self._send(prompt, wanted)
             if wanted and getattr(reply.error, "status_code", None) in (400, 422):
-                reply = yield from self._sent(prompt, frozenset())
+                reply = yield from self._send(prompt, frozenset())
                 if reply.error is None:
                     # Only now is it known that the extras, and not the prompt, were at fault.
                     with self._lock:
@@ -231,7 +231,7 @@ class OpenAICompatibleLLM:
             failure = no_reply(self.name, prompt, raised, self._secrets)
             raise failure from failure.__cause__
 
-    def _sent(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
+    def _send(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
         request = self._request(prompt, extras)
         return call("llm", self._create, request, afunction=self._acreate)
 

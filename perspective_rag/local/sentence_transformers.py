@@ -90,7 +90,7 @@ class SentenceTransformerEmbedder:
             return self._rows(method, [""], **options)[:0]
         with self._lock:
             if self._model is None:
-                self._model = self._loaded()
+                self._model = self._load()
             found = getattr(self._model, method)(
                 list(texts),
                 batch_size=self._batch_size,
@@ -103,7 +103,7 @@ class SentenceTransformerEmbedder:
         rows[[i for i, text in enumerate(texts) if not text.strip()]] = 0.0
         return rows
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:

@@ -250,11 +250,11 @@ class CallableExtractor:
             raise reply.error
         if isinstance(reply.value, Extraction):
             return reply.value
-        if not self._checked(reply.value):
+        if not self._check(reply.value):
             return Extraction(question, kind="factual")
         return extraction_of(question, reply.value)
 
-    def _checked(self, returned: Any) -> tuple[Perspective, ...]:
+    def _check(self, returned: Any) -> tuple[Perspective, ...]:
         try:
             return as_perspectives(() if returned is None else returned)
         except ConfigError as error:
