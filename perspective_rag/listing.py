@@ -99,8 +99,8 @@ class ListingRule:
         leaning: In [0, ``threshold``]: P(support) from which a passage leans to a perspective.
         lead: In [0, 1]: how far P(support) must be above that of a contradicting perspective.
             Higher: fewer passages are listed, and more of them support.
-        silent: In [0, 1]: P(support) below which a passage takes no side. Higher: this is said of
-            more passages, and more of them take one.
+        silent: In [0, 1]: P(support) below which a passage takes no side. Higher: more passages are
+            said to take none, wrongly more often.
 
     Raises:
         ConfigError: A number is outside its range.
@@ -188,8 +188,9 @@ def _leads(ahead: NDArray[np.floating[Any]], lead: float) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Floor and thresholds for an encoder and a judge on one corpus; ``perspective-rag calibrate``
-    makes one.
+    """Floor and thresholds for an encoder and a judge on one corpus.
+
+    ``perspective-rag calibrate`` makes one.
 
     Attributes:
         encoder: The name of the encoder.

@@ -295,8 +295,7 @@ class PerspectivePipeline:
         return self._result(request, extraction, candidates, chosen)
 
     def request(self, question: str, *, filter: Any = None, **changes: Unpack[Options]) -> Request:
-        """Makes the request that steps of ``perspective_rag.extend`` take: question, options,
-        components.
+        """Makes the request that the steps of ``perspective_rag.extend`` take.
 
         Args:
             question: A non-empty string.

@@ -126,7 +126,11 @@ class Coverage:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """How each passage stands to the perspectives, in the order of the passages."""
+        """How each passage stands to the perspectives, in the order of the passages.
+
+        "takes a side", "argues both ways", "takes no side", "not sorted" (the judge cannot tell) or
+        "not judged".
+        """
         if not self.judged or not self.perspectives:
             unjudged: list[State] = ["not judged"] * len(self.support)
             return tuple(unjudged)
@@ -162,16 +166,18 @@ class Coverage:
 
     @property
     def next_queries(self) -> tuple[str, ...]:
-        """What to search for next, elsewhere perhaps: a statement for every perspective that is not
-        covered. Empty when a research agent can stop.
+        """What to search for next: the text of every perspective that is not covered.
+
+        Empty when a research agent can stop.
         """
         covered = {each.id for each in self.covered}
         return tuple(each.text for each in self.perspectives if each.id not in covered)
 
     @property
     def contradicting(self) -> NDArray[np.bool_]:
-        """Which passages contradict each other, shape (n_passages, n_passages): they are listed
-        under perspectives that do.
+        """Which passages are listed under perspectives that contradict each other.
+
+        Shape (n_passages, n_passages).
         """
         listed = self.listed.astype(int)
         if self.contradicts is None:
@@ -400,7 +406,7 @@ class Claim:
     Attributes:
         text: The sentence.
         citations: Ids of the passages it rests on.
-        perspective: Id of the perspective it speaks for. None: of none.
+        perspective: Id of the perspective it speaks for. None: it speaks for none.
         reported: True where the sentence tells what somebody says ("critics say ..."), and does not
             say it itself.
         verified: True where ``checked`` is "side" or "supported", False where it was found not to

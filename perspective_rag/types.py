@@ -153,8 +153,9 @@ class Passage:
 
     @property
     def titled(self) -> str:
-        """The title and the text, as an encoder reads them: a title often says what the text is
-        about. The text alone where it has no title or begins with it.
+        """The title and the text, as an encoder reads them.
+
+        The text alone where it has no title or begins with it.
         """
         title = self.title.strip()
         if not title or self.text.lstrip().startswith(title):

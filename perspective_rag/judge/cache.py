@@ -148,8 +148,9 @@ class CachedJudge(OfInner, TableOfPairs):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """Judges the passages of a question together; a verdict is kept whatever list it was made
-        in.
+        """Judges the passages of a question together.
+
+        A verdict is kept by question, sides and passage, whatever list it was made in.
 
         Args:
             question: The question; may be empty.

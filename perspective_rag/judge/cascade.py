@@ -19,8 +19,7 @@ from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
 
 class CascadeJudge(OfInner, TableOfPairs):
-    """Three stages: embeddings rule out the unrelated, a judge decides, a language model is asked
-    last.
+    """Embeddings rule out the unrelated, a judge decides, a language model settles the rest.
 
     1. With an ``embedder``, pairs whose cosine is below ``unrelated_below`` get P(support) = 0. The
        claim, where a perspective has one, stands for both its sides.

@@ -497,8 +497,9 @@ class CrossEncoderJudge(TableOfPairs):
 
     @property
     def sides_listing(self) -> ListingRule | None:
-        """From when support that was read beside both sides is listed; None where the model's
-        folder says nothing of reading two sides.
+        """When support that was read beside both sides is listed.
+
+        None where the model's folder says nothing of reading two sides.
         """
         two_sides = self._reading.two_sides
         if two_sides is None:

@@ -393,7 +393,7 @@ class LLMListJudge:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """None named: the model's."""
+        """Empty: the languages are those of the model."""
         return ()
 
     @property

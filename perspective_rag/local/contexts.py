@@ -165,7 +165,7 @@ def coverage_score(
 
     Args:
         result: What ``ContextReader.read`` returned.
-        judge: Is named in the reason.
+        judge: The judge that the reason names. None: it names none.
         silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
             None: no score.
 
@@ -196,7 +196,7 @@ def listed_score(
 
     Args:
         result: What ``ContextReader.read`` returned.
-        judge: Is named in the reason.
+        judge: The judge that the reason names. None: it names none.
         silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
             None: no score.
 

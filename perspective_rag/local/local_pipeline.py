@@ -67,12 +67,11 @@ def local_pipeline(
     on_progress: Progress | None = None,
     **options: Unpack[LocalArguments],
 ) -> PerspectivePipeline:
-    """A pipeline over a corpus with the package's own embedder and judge, both int8 on ONNX
-    Runtime.
+    """A pipeline over a corpus with the package's own embedder and judge.
 
-    By default passages are found by BM25 and ordered by cosine, with embeddings made as they are
-    needed: it answers at once. The same embeddings rule out what has nothing to do with a
-    perspective before the judge reads it.
+    Both run on ONNX Runtime, int8. By default passages are found by BM25 and ordered by cosine,
+    with embeddings made as they are needed: it answers at once. The same embeddings rule out what
+    has nothing to do with a perspective before the judge reads it.
 
     Args:
         corpus: The passages.

@@ -231,8 +231,9 @@ class CallableExtractor:
         self.name = name or self._function.name
 
     def extract(self, question: str) -> Flow[Extraction]:
-        """What the function finds. What it raises is raised; the pipeline records it as a
-        degradation.
+        """What the function finds.
+
+        What it raises is raised; the pipeline records it as a degradation.
 
         Args:
             question: The question.

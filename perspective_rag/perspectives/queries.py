@@ -21,8 +21,9 @@ from perspective_rag.validation import check_component, count
 
 @dataclass(frozen=True, slots=True)
 class StatementExpander:
-    """Searches with each perspective (BERDS, section 6: "query the retriever with each
-    perspective").
+    """Searches with each perspective.
+
+    BERDS, section 6: "query the retriever with each perspective".
 
     Attributes:
         with_question: Put the question before the perspective, as the authors' published code does.
