@@ -31,7 +31,12 @@ class ConfigError(PerspectiveRAGError, ValueError):
 
 
 class MissingDependency(PerspectiveRAGError, ImportError):
-    """A package that an optional feature needs is not installed."""
+    """A package that an optional feature needs is not installed.
+
+    Args:
+        extra: The extra of ``perspective-rag`` that brings it.
+        purpose: What needs it; the message begins with this.
+    """
 
     def __init__(self, extra: str, purpose: str) -> None:
         super().__init__(
@@ -53,9 +58,12 @@ class LLMError(PerspectiveRAGError):
 
 
 class LLMReplyError(LLMError):
-    """A reply that cannot be used.
+    """A reply of a language model that cannot be used.
 
-    ``reply`` is its first 500 characters and ``prompt`` the name of the prompt that led to it.
+    Args:
+        message: What is wrong with it.
+        reply: The reply; the first 500 characters are kept.
+        prompt: The name of the prompt that led to it.
     """
 
     def __init__(self, message: str, *, reply: str, prompt: str) -> None:

@@ -18,12 +18,18 @@ DedupKey = str | Callable[[Passage], Any]
 def passage_key(passage: Passage) -> str:
     """The identity of a passage: its id, else a hash of where it is from and what it says.
 
-    key = id, if it holds more than whitespace;
-    else "sha256:" + SHA-256(length of source, source, ``normalised_text(text)``), where source is
-    ``metadata["source"]`` as text (absent, None and "" are the same).
+    Key = the id, if it holds more than whitespace; else "sha256:" + SHA-256(length of source,
+    source, text), where source is ``metadata["source"]`` as text (absent, None and "" are the same)
+    and text is taken in one Unicode form (NFKC), case and kind of whitespace.
 
     Nothing else of the metadata counts, so it may hold anything. The same text from two sources
     stays two passages, and both can be cited.
+
+    Args:
+        passage: Any passage.
+
+    Returns:
+        The key; passages with equal keys are one.
     """
     if passage.id and str(passage.id).strip():
         return str(passage.id)

@@ -84,15 +84,26 @@ below 0.05, for 144 of 162 below 0.1.
 
 @dataclass(frozen=True, slots=True)
 class ListingRule:
-    """When a passage is listed as support of a perspective.
+    """When a passage is listed as support of a perspective, and what is said of it otherwise.
 
-    "clear", and listed: P(support) >= ``threshold``, and at least ``lead`` above P(support) of
-    every perspective that contradicts it. "mixed": it and a contradicting perspective both reach
-    ``leaning``, and neither leads. "leaning": P(support) >= ``leaning`` otherwise, and no
-    contradicting perspective is ahead. "silent": P(support) < ``silent``, or what contradicts it is
-    clear. All else is "unsorted". Higher ``threshold`` and ``lead``: fewer passages are listed, and
-    more of them support; higher ``silent``: of more passages it is said that they take no side, and
-    more of them take one.
+    - "clear", and listed: P(support) >= ``threshold``, and at least ``lead`` above P(support) of
+      every perspective that contradicts it.
+    - "mixed": it and a contradicting perspective both reach ``leaning``, and neither leads.
+    - "leaning": P(support) >= ``leaning`` otherwise, and no contradicting perspective is ahead.
+    - "silent": P(support) < ``silent``, or what contradicts it is clear.
+    - "unsorted": all else.
+
+    Attributes:
+        threshold: In [0, 1]: P(support) from which a passage is listed. Higher: fewer passages are
+            listed, and more of them support.
+        leaning: In [0, ``threshold``]: P(support) from which a passage leans to a perspective.
+        lead: In [0, 1]: how far P(support) must be above that of a contradicting perspective.
+            Higher: fewer passages are listed, and more of them support.
+        silent: In [0, 1]: P(support) below which a passage takes no side. Higher: more passages are
+            said to take none, wrongly more often.
+
+    Raises:
+        ConfigError: A number is outside its range.
     """
 
     threshold: float
@@ -110,12 +121,27 @@ class ListingRule:
             )
 
     def listing_from(self, threshold: float) -> ListingRule:
-        """The same rule with another P(support) from which a passage is listed."""
+        """The same rule with another threshold.
+
+        Args:
+            threshold: P(support) from which a passage is listed, in [0, 1].
+
+        Returns:
+            The rule; ``leaning`` is lowered to the threshold where it was above.
+        """
         return replace(self, threshold=threshold, leaning=min(self.leaning, threshold))
 
     def moved(self, support: NDArray[np.floating[Any]], to: ListingRule) -> NDArray[np.float64]:
-        """Probabilities of this rule on the scale of another: ``silent``, ``leaning`` and
-        ``threshold`` fall on the other's, what lies between is linear. Shape kept; NaN stays NaN.
+        """Moves probabilities from this rule's scale to that of another.
+
+        ``silent``, ``leaning`` and ``threshold`` fall on the other's; what lies between is linear.
+
+        Args:
+            support: Probabilities in [0, 1], of any shape; NaN stays NaN.
+            to: The rule to whose scale they are moved.
+
+        Returns:
+            Probabilities of the same shape.
         """
         own, wanted = (
             [0.0, min(r.silent, r.leaning), r.leaning, r.threshold, 1.0] for r in (self, to)
@@ -125,10 +151,16 @@ class ListingRule:
     def verdicts(
         self, support: NDArray[np.floating[Any]], contradicts: NDArray[np.bool_] | None = None
     ) -> NDArray[np.str_]:
-        """The verdict on every passage and perspective, shape (n_passages, n_perspectives).
+        """The verdict on every passage and perspective.
 
-        ``support`` has that shape, NaN = not judged (unsorted); ``contradicts`` (m, m) says which
-        perspectives contradict each other (None: none).
+        Args:
+            support: P(support), shape (n_passages, n_perspectives); NaN = not judged, and
+                "unsorted".
+            contradicts: Which perspectives contradict each other, shape (n_perspectives,
+                n_perspectives). None: none.
+
+        Returns:
+            "clear", "leaning", "mixed", "silent" or "unsorted", in the shape of ``support``.
         """
         known = np.where(np.isnan(support), 0.0, support)
         rivals = np.full_like(known, -np.inf)
@@ -158,11 +190,17 @@ def _leads(ahead: NDArray[np.floating[Any]], lead: float) -> NDArray[np.bool_]:
 class Calibration:
     """Floor and thresholds for an encoder and a judge on one corpus.
 
-    ``floor`` says from which cosine a passage is about the question. ``scale`` is what stands for
-    the packaged encoder's floor among this encoder's cosines: a judge that counts relevance reads
-    it on that scale. ``listing`` says when a passage is listed under one of two sides that
-    contradict each other (None: as the judge says). ``provenance`` says how all that was found, and
-    how sure it is. ``perspective-rag calibrate`` makes one.
+    ``perspective-rag calibrate`` makes one.
+
+    Attributes:
+        encoder: The name of the encoder.
+        judge: The name of the judge.
+        floor: The cosines of this encoder from which a passage is about the question.
+        scale: What stands for the packaged encoder's floor among this encoder's cosines: a judge
+            that counts relevance reads it on that scale.
+        listing: When a passage is listed under one of two sides that contradict each other. None:
+            as the judge says.
+        provenance: How all that was found, and how sure it is.
     """
 
     encoder: str
@@ -174,9 +212,17 @@ class Calibration:
 
     @classmethod
     def of(cls, given: Calibration | Mapping[str, Any] | str | Path) -> Calibration:
-        """A calibration from itself, from ``to_dict``'s form, or from the file of one.
+        """A calibration from what stands for one.
 
-        Raises ConfigError for what is none.
+        Args:
+            given: A calibration, what ``to_dict`` returned, or the path of a file that ``save``
+                wrote.
+
+        Returns:
+            The calibration.
+
+        Raises:
+            ConfigError: It is no calibration, cannot be read, or is of another format.
         """
         if isinstance(given, Calibration):
             return given
@@ -224,5 +270,9 @@ class Calibration:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the file that ``of`` reads."""
+        """Writes the file that ``of`` reads.
+
+        Args:
+            path: The file; one that is there is replaced.
+        """
         replace_file(Path(path), json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")

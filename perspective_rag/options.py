@@ -95,46 +95,52 @@ class Options(ChoiceOptions, total=False):
 class PipelineOptions:
     """Every option of a request, at construction and, by the same name, at each call.
 
-    - ``k``: passages returned, at least 1.
-    - ``fetch_k``: passages fetched for each query (at least ``k``). More: better coverage, slower.
-    - ``mmr_lambda`` in [0, 1]: 1.0 = relevance alone, lower = more diversity (MMR's lambda).
-    - ``projection``: how a query's vector is changed by its perspective: "none", a row of
-      ``project.table`` such as "pap", "adaptive" (chosen for each query from what it finds), or a
-      ``Projection`` of your own.
-    - ``rerank``: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
-      question asks for (see ``rank.stance``); "none" leaves that to the choice of k.
-    - ``fusion``: how the rankings of several queries become one pool. "seats": the question and
-      each perspective fill equal shares of what is judged, each in its own order; "rrf": reciprocal
-      ranks added up, the question's twice; "round-robin": the queries in turn.
-    - ``discover``: where the wording of a question names no perspectives, at most this many
-      statements are taken from the passages themselves (see ``extract.discover``); 0 = none. Costs
-      a search and some judging.
-    - ``max_queries``: maximum number of queries, the question itself and the guard's included.
-    - ``judge_k``: maximum number of candidates judged; 0 = nothing is judged. More: better
-      coverage, slower.
-    - ``reread_k``: maximum number of texts that the second judge, where there is one, reads again:
-      what is about to be listed and what nearly is; 0 = none, 12 is what the larger judge was
-      measured with. More: better coverage, slower.
-    - ``coverage``: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off"
-      neither judges nor guards.
-    - ``coverage_weight`` in [0, 1]: how much judged support counts against relevance when k are
-      chosen. 0.0 = relevance alone, but for what is listed under a perspective that lacks it.
-    - ``min_support`` in [0, 1]: probability from which a passage is listed as support; None = what
-      the judge says of itself. Higher: fewer passages are listed, and more of them support.
-    - ``relevance_floor`` in [-1, 1]: cosine to the question below which a passage is not about it:
-      it is neither judged nor listed. None = what the embedder says of itself; -1 = no floor.
-    - ``calibration``: what ``perspective-rag calibrate`` found for your encoder and corpus: its
-      file, or a ``Calibration``. ``min_support`` and ``relevance_floor`` go before it. None = what
-      judge and embedder say of themselves.
-    - ``drop_unrelated``: return fewer than ``k`` passages rather than one that is not about the
-      question.
-    - ``max_per_source``: maximum number of passages of one source (``metadata["source"]``, else
-      "url", else the title); the next best take the other places. None = no limit.
-    - ``guard_searches``: maximum number of further searches for uncovered perspectives; 0 = none.
-    - ``guard_seconds``: the guard starts no further search this many seconds into the request.
-    - ``timeout``: seconds for one call to a model or store, from when it begins; None = no limit.
-    - ``max_concurrency``: calls of one request at a time; ``Limiter`` limits all requests together.
-    - ``strict``: raise instead of degrading.
+    Attributes:
+        k: Passages returned, at least 1.
+        fetch_k: Passages fetched for each query, never fewer than ``k``. More: better coverage,
+            slower.
+        mmr_lambda: In [0, 1]. 1.0 = relevance alone, lower = more diversity (MMR's lambda).
+        projection: How a query's vector is changed by its perspective: "none", a method of PIR
+            (Section 3.1) such as "pap", "adaptive" (chosen for each query from what it finds), or a
+            ``Projection`` of your own.
+        rerank: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
+            question asks for, by max(0, relevance) P(stance); "none" leaves that to the choice of
+            k.
+        fusion: How the rankings of several queries become one pool. "seats": the question and each
+            perspective fill equal shares of what is judged, each in its own order; "rrf":
+            reciprocal ranks added up, the question's twice; "round-robin": the queries in turn.
+        discover: Maximum number of statements taken from the passages as perspectives where the
+            wording of the question names none; 0 = none. Costs a search and some judging.
+        max_queries: Maximum number of queries, the question itself and the guard's included.
+        judge_k: Maximum number of candidates judged; 0 = nothing is judged. More: better coverage,
+            slower.
+        reread_k: Maximum number of texts that the second judge, where there is one, reads again:
+            what is about to be listed and what nearly is. 0 = none; the larger judge was measured
+            with 12. More: better coverage, slower.
+        coverage: "annotate" reports what stayed uncovered, "require" raises CoverageError, "off"
+            neither judges nor guards.
+        coverage_weight: In [0, 1]: how much judged support counts against relevance when k are
+            chosen. 0.0 = relevance alone, but for what is listed under a perspective that lacks it.
+        min_support: In [0, 1]: probability from which a passage is listed as support. Higher: fewer
+            passages are listed, and more of them support. None = what the judge says of itself.
+        relevance_floor: In [-1, 1]: cosine to the question below which a passage is not about it,
+            and is neither judged nor listed. None = what the embedder says of itself; -1 = no
+            floor.
+        calibration: What ``perspective-rag calibrate`` found for your encoder and corpus: its file,
+            or a ``Calibration``. ``min_support`` and ``relevance_floor`` go before it. None = what
+            judge and embedder say of themselves.
+        drop_unrelated: Return fewer than ``k`` passages rather than one that is not about the
+            question.
+        max_per_source: Maximum number of passages of one source (``metadata["source"]``, else
+            "url", else the title); the next best take the other places. None = no limit.
+        guard_searches: Maximum number of further searches for uncovered perspectives; 0 = none.
+        guard_seconds: The guard starts no further search this many seconds into the request.
+        timeout: Seconds for one call to a model or store, from when it begins; None = no limit.
+        max_concurrency: Calls of one request at a time; ``Limiter`` limits all requests together.
+        strict: Raise instead of degrading.
+
+    Raises:
+        ConfigError: A value is outside its range, or the calibration cannot be read.
     """
 
     k: int = 5
@@ -202,13 +208,22 @@ class PipelineOptions:
         return None if self.calibration is None else Calibration.of(self.calibration)
 
     def override(self, **changes: Unpack[Options]) -> PipelineOptions:
-        """A copy with some options changed; aliases are understood, unknown names raise with a
-        suggestion.
+        """A copy with some options changed.
+
+        Args:
+            **changes: Options by name; the names that other libraries use for ``k`` and
+                ``mmr_lambda`` are understood (``top_k``, ``lambda_mult``, ...).
+
+        Returns:
+            The new options.
+
+        Raises:
+            ConfigError: A name is unknown (the message suggests one) or a value cannot be used.
         """
         return replace(self, **resolve_aliases(changes)) if changes else self
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON-ready values; a projection of your own stands there by its name."""
+        """The options as JSON-ready values; a projection of your own is written as its name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         if not isinstance(self.projection, str):
             values["projection"] = self.projection.name
@@ -218,8 +233,16 @@ class PipelineOptions:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineOptions:
-        """Options from ``to_dict``'s form or a config file; raises ConfigError for an unknown name
-        or a bad value.
+        """Options from what ``to_dict`` wrote, or from a config file.
+
+        Args:
+            values: Options by name; those left out keep their defaults.
+
+        Returns:
+            The options.
+
+        Raises:
+            ConfigError: A name is unknown or a value cannot be used.
         """
         return cls(**resolve_aliases(values))
 

@@ -71,22 +71,35 @@ R = TypeVar("R")
 class PerspectivePipeline:
     """Retrieves passages that cover every perspective of a question, from any store.
 
-    ``store`` and ``judge`` are anything that fits ``protocols``; a component's methods may be flows
-    or plain functions. ``embedder`` is needed by a store that searches by vector; with a store that
-    searches by text it ranks the candidates by cosine to the question. Without a ``judge`` nothing
-    is judged: ``result.coverage.judged`` is False. ``second_judge`` reads again what is to be
-    listed. Perspectives come from ``extractor`` (rules by default) unless a call gives them;
-    ``expander`` turns them into queries; ``selector`` chooses the k passages from the judged ones
-    (default: ``PlainFirst``); ``answerer`` writes sentences (default: the passages' own).
+    A component is anything that fits its protocol in ``perspective_rag.extend``; its methods may be
+    flows or plain functions. The pipeline holds nothing of a request: one instance serves any
+    number of threads and event loops.
 
-    ``skip_if(question)``: where it is true, the question is searched as it is, without perspectives
-    and judge. ``dedup_key``: a metadata key, or a function of a passage; passages for which it
-    gives the same are one (default: ``passage_key``).
+    Args:
+        store: Where passages are searched.
+        embedder: Needed by a store that searches by vector; with one that searches by text it ranks
+            the candidates by cosine to the question.
+        judge: Says which passage supports which perspective. None: nothing is judged, and
+            ``result.coverage.judged`` is False.
+        second_judge: Reads again what is about to be listed, see ``reread_k``. None: nothing is
+            read twice.
+        extractor: Finds the perspectives of a question, unless a call gives them. None: rules.
+        expander: Turns perspectives into queries. None: ``StatementExpander``.
+        answerer: Writes sentences from the passages. None: quotes them (``ExtractiveAnswerer``).
+        selector: Chooses the k passages from the judged ones. None: ``PlainFirst``.
+        limiter: Limits the calls that all requests together make to models and stores. None: 32 of
+            each stage at a time.
+        telemetry: Is told what each request does, as ``OpenTelemetry()`` is. None: nobody.
+        skip_if: A function of the question; where it is true, the question is searched as it is,
+            without perspectives and judge.
+        dedup_key: A metadata key, or a function of a passage; passages for which it gives the same
+            are one. None: ``passage_key``.
+        options: Defaults of every request. None: those of ``PipelineOptions``.
+        **changes: Single options of ``PipelineOptions``, changed in ``options``.
 
-    ``telemetry`` is told what each request does (``OpenTelemetry()``: as spans and metrics).
-    Options are those of ``PipelineOptions``, here and at each call. The pipeline holds nothing of a
-    request: one instance serves any number of threads and event loops, whose calls to models and
-    stores all pass its ``limiter`` (default: 32 of each stage at a time).
+    Raises:
+        ConfigError: A component or an option cannot be used.
+        CapabilityError: An option needs a component that is missing, or a store of another kind.
     """
 
     def __init__(
@@ -136,12 +149,23 @@ class PerspectivePipeline:
         filter: Any = None,
         **changes: Unpack[Options],
     ) -> RetrievalResult:
-        """The passages for a question.
+        """Retrieves the passages for a question.
 
-        ``perspectives`` replaces what the extractor would find; ``filter`` is handed to the store
-        with every search; further keywords are options. Raises ConfigError for a question or option
-        that cannot be used, RetrievalError when every search failed, CoverageError under the policy
-        "require".
+        Args:
+            question: A non-empty string.
+            perspectives: The perspectives, instead of what the extractor would find; strings get
+                the ids p1, p2, ...
+            filter: Handed to the store with every search, in the store's own form.
+            **changes: Options for this call, see ``PipelineOptions``.
+
+        Returns:
+            At most k passages, best first, with their verdicts, coverage and trace.
+
+        Raises:
+            ConfigError: The question or an option cannot be used.
+            CapabilityError: An option needs what the pipeline's components cannot do.
+            RetrievalError: Every search failed.
+            CoverageError: Under ``coverage="require"``, a perspective stayed uncovered.
         """
         request = self.request(question, filter=filter, **changes)
         return self.run_step(self._retrieve(request, perspectives), request)
@@ -166,10 +190,23 @@ class PerspectivePipeline:
         perspectives: Sequence[Perspective | str] | None = None,
         **changes: Unpack[Options],
     ) -> RetrievalResult:
-        """The best k of given hits (best first), by the steps that need no search.
+        """Chooses the best k of given hits, by the steps that need no search.
 
-        What no given passage supports stays uncovered; ``discover`` searches the store. All else as
-        in ``retrieve``.
+        What no given passage supports stays uncovered; only ``discover`` searches the store.
+
+        Args:
+            question: A non-empty string.
+            hits: Passages that were found elsewhere, best first.
+            perspectives: As in ``retrieve``.
+            **changes: Options for this call, see ``PipelineOptions``.
+
+        Returns:
+            The same as ``retrieve``.
+
+        Raises:
+            ConfigError: The question or an option cannot be used.
+            CapabilityError: An option needs what the pipeline's components cannot do.
+            CoverageError: Under ``coverage="require"``, a perspective stayed uncovered.
         """
         request = self.request(question, **changes)
         return self.run_step(self._choose(request, hits, perspectives), request)
@@ -193,12 +230,20 @@ class PerspectivePipeline:
         check_claims: ClaimCheck = "drop",
         on_claim: Tell | None = None,
     ) -> Answer:
-        """An answer from the result's passages, every sentence with its citation.
+        """Writes an answer from the result's passages, with a citation for every sentence.
 
-        A sentence whose citations do not support it, by their words or by the judge, is left out
-        (``check_claims="drop"``), kept with ``verified`` False ("mark") or not looked for ("off").
-        ``on_claim`` is called with each sentence as soon as it was checked. Raises
-        PerspectiveRAGError, naming the answerer, where it fails.
+        Args:
+            result: What ``retrieve`` or ``choose`` returned.
+            check_claims: What happens to a sentence that its citations do not support, by their
+                words or by the judge: "drop" leaves it out, "mark" keeps it with ``verified``
+                False, "off" checks nothing.
+            on_claim: Called with each sentence as soon as it was checked.
+
+        Returns:
+            The sentences, the perspectives that no passage supports, and the trace.
+
+        Raises:
+            PerspectiveRAGError: The answerer failed; the message names it.
         """
         request = self.request(result.question)
         step = answer(self.answerer, result, judge=self.judge, check=check_claims, tell=on_claim)
@@ -250,7 +295,20 @@ class PerspectivePipeline:
         return self._result(request, extraction, candidates, chosen)
 
     def request(self, question: str, *, filter: Any = None, **changes: Unpack[Options]) -> Request:
-        """A question with its options and components; ConfigError for what cannot be used."""
+        """Makes the request that the steps of ``perspective_rag.extend`` take.
+
+        Args:
+            question: A non-empty string.
+            filter: As in ``retrieve``.
+            **changes: Options for this request.
+
+        Returns:
+            The request; its ``recorder`` gathers the trace.
+
+        Raises:
+            ConfigError: The question or an option cannot be used.
+            CapabilityError: An option needs what the pipeline's components cannot do.
+        """
         if not isinstance(question, str) or not question.strip():
             raise ConfigError(f"the question must be a non-empty string, got {question!r}")
         options = self.options.override(**changes)
@@ -277,7 +335,15 @@ class PerspectivePipeline:
     @overload
     def run_step(self, step: R, request: Request) -> R: ...
     def run_step(self, step: Any, request: Request) -> Any:
-        """Runs one step alone, by the request's limits; its recorder has the trace."""
+        """Runs one step alone, within the request's limits.
+
+        Args:
+            step: What a step returns, such as ``search(request, extraction, queries)``.
+            request: The request that the step was given; its ``recorder`` has the trace.
+
+        Returns:
+            The step's result.
+        """
         return run(step, request.recorder, request.limits)
 
     @overload

@@ -24,13 +24,13 @@ _READ = 50 * WIDTH  # characters of a text that are looked at for its line
 
 def result_in_a_line(result: Any) -> str:
     """``RetrievalResult('Should ...?', 5 passages, 2 of 2 perspectives covered)``."""
-    parts = [repr(shortened(result.question, 60)), _counted(len(result.candidates), "passage")]
+    parts = [repr(shortened(result.question, 60)), _number_of(len(result.candidates), "passage")]
     if result.coverage.judged:
-        parts.append(_covered(result))
+        parts.append(_coverage_in_words(result))
     elif result.perspectives:
-        parts.append(f"{_counted(len(result.perspectives), 'perspective')} not judged")
+        parts.append(f"{_number_of(len(result.perspectives), 'perspective')} not judged")
     if result.trace.degradations:
-        parts.append(_counted(len(result.trace.degradations), "degradation"))
+        parts.append(_number_of(len(result.trace.degradations), "degradation"))
     return f"RetrievalResult({', '.join(parts)})"
 
 
@@ -74,27 +74,31 @@ def shortened(text: str, length: int, *, indent: bool = False) -> str:
     return line if len(line) <= length else line[: length - 3].rstrip() + "..."
 
 
-def _covered(result: Any) -> str:
+def _coverage_in_words(result: Any) -> str:
     total = len(result.coverage.perspectives)
     noun = "perspective" if total == 1 else "perspectives"
     return f"{len(result.coverage.covered)} of {total} {noun} covered"
 
 
-def _counted(number: int, noun: str) -> str:
+def _number_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """Which perspectives a set of passages supports.
+    """Which perspectives a set of passages supports: those under which any passage is listed.
 
-    ``support`` has shape (n_passages, n_perspectives), rows in the order of the passages:
-    P(support) in [0, 1], NaN where the judge gave no answer. ``rule`` says when a passage is
-    listed, ``contradicts`` (m, m) which perspectives contradict each other, ``related`` (n,) which
-    passages are about the question at all (None: all). ``scale`` says what the encoder's cosines
-    mean (``Calibration.scale``; None: unknown). ``judged`` is False where no judge looked at the
-    passages, or there was no perspective to look for. A perspective is covered when any passage is
-    listed under it.
+    Attributes:
+        perspectives: The perspectives of the question.
+        support: P(support) in [0, 1], shape (n_passages, n_perspectives), rows in the order of the
+            passages; NaN where the judge gave no answer.
+        rule: When a passage is listed.
+        contradicts: Which perspectives contradict each other, shape (n_perspectives,
+            n_perspectives). None: none.
+        related: Which passages are about the question, shape (n_passages,). None: all.
+        scale: What the encoder's cosines mean (``Calibration.scale``). None: unknown.
+        judged: False where no judge looked at the passages, or there was no perspective to look
+            for.
     """
 
     perspectives: tuple[Perspective, ...]
@@ -122,7 +126,11 @@ class Coverage:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """How each passage stands to the perspectives, in the order of the passages."""
+        """How each passage stands to the perspectives, in the order of the passages.
+
+        "takes a side", "argues both ways", "takes no side", "not sorted" (the judge cannot tell) or
+        "not judged".
+        """
         if not self.judged or not self.perspectives:
             unjudged: list[State] = ["not judged"] * len(self.support)
             return tuple(unjudged)
@@ -158,16 +166,18 @@ class Coverage:
 
     @property
     def next_queries(self) -> tuple[str, ...]:
-        """What to search for next, elsewhere perhaps: a statement for every perspective that is not
-        covered. Empty when a research agent can stop.
+        """What to search for next: the text of every perspective that is not covered.
+
+        Empty when a research agent can stop.
         """
         covered = {each.id for each in self.covered}
         return tuple(each.text for each in self.perspectives if each.id not in covered)
 
     @property
     def contradicting(self) -> NDArray[np.bool_]:
-        """Which passages contradict each other, shape (n_passages, n_passages): they are listed
-        under perspectives that do.
+        """Which passages are listed under perspectives that contradict each other.
+
+        Shape (n_passages, n_passages).
         """
         listed = self.listed.astype(int)
         if self.contradicts is None:
@@ -205,15 +215,26 @@ class Coverage:
 class RetrievalResult:
     """The passages for a question, best first, with proof of which perspective each supports.
 
-    ``coverage.judged`` is False when no judge looked at the passages or the question invites no
-    perspectives (None, given for ``coverage``, says so). ``reading`` tells a person how the
-    question was understood ("I understood: ..."; empty where nobody read it) and ``kind`` what sort
-    it is. ``related`` (n,): which candidates are about the question (None: not known). ``reported``
-    (n,): which only tell what others say, by their wording, and take no side themselves (None:
-    nothing was judged). ``caution`` says to a person what a question in another language than
-    English gets (empty: nothing to say). ``says_nothing``: the corpus holds nothing about the
-    question, by two witnesses (``judge.support.says_nothing``). ``print(result)`` shows it in a few
-    lines.
+    ``print(result)`` shows it in a few lines.
+
+    Attributes:
+        question: The question as it was asked, in single spaces.
+        candidates: The chosen passages with their scores, best first.
+        perspectives: The perspectives of the question.
+        coverage: Which of them the passages support. ``coverage.judged`` is False where no judge
+            looked at the passages or the question invites no perspectives; None, given for it, says
+            so.
+        trace: What the request did and cost, and what failed.
+        reading: Tells a person how the question was understood ("I understood: ..."); empty where
+            nobody read it.
+        kind: What sort of question it is.
+        related: Which candidates are about the question, shape (n_candidates,). None: not known.
+        caution: Tells a person what a question in another language than English gets; empty:
+            nothing to say.
+        reported: Which candidates, by their wording, only tell what others say and take no side
+            themselves, shape (n_candidates,). None: nothing was judged.
+        says_nothing: True where the corpus holds nothing about the question: no passage is near to
+            it, and none holds half of the words of its topic.
     """
 
     question: str
@@ -246,17 +267,46 @@ class RetrievalResult:
         return [candidate.passage for candidate in self.candidates]
 
     def supporting(self, perspective: Perspective) -> list[Candidate]:
-        """The candidates listed as support of a perspective, strongest first."""
+        """The candidates listed as support of a perspective.
+
+        Args:
+            perspective: One of the result's.
+
+        Returns:
+            The candidates, strongest support first.
+
+        Raises:
+            ConfigError: The perspective is not the result's.
+        """
         return self.with_verdict("clear", perspective)
 
     def with_verdict(self, verdict: Verdict, perspective: Perspective) -> list[Candidate]:
-        """The candidates with a verdict on a perspective, strongest first."""
+        """The candidates with a verdict on a perspective.
+
+        Args:
+            verdict: "clear", "leaning", "mixed", "silent" or "unsorted".
+            perspective: One of the result's.
+
+        Returns:
+            The candidates, strongest support first.
+
+        Raises:
+            ConfigError: The perspective is not the result's.
+        """
         return [self.candidates[place] for place in self.places(verdict, perspective)]
 
     def places(self, verdict: Verdict, perspective: Perspective) -> list[int]:
-        """Where the candidates with a verdict on a perspective stand, strongest first.
+        """Where the candidates with a verdict on a perspective stand in ``candidates``.
 
-        Raises ConfigError for a perspective that is not the result's.
+        Args:
+            verdict: "clear", "leaning", "mixed", "silent" or "unsorted".
+            perspective: One of the result's.
+
+        Returns:
+            Their indices, strongest support first.
+
+        Raises:
+            ConfigError: The perspective is not the result's.
         """
         ids = [each.id for each in self.perspectives]
         if perspective.id not in ids:
@@ -267,14 +317,31 @@ class RetrievalResult:
         return sorted(found, key=lambda place: -strength[place])
 
     def supports(self, candidate: Candidate) -> list[Perspective]:
-        """The perspectives under which a candidate is listed."""
+        """The perspectives under which a candidate is listed.
+
+        Args:
+            candidate: One of the result's own.
+
+        Returns:
+            The perspectives, in the result's order.
+
+        Raises:
+            ConfigError: The candidate is not the result's own.
+        """
         verdicts = self.verdicts_on(candidate)
         return [each for each in self.perspectives if verdicts.get(each.id) == "clear"]
 
     def verdicts_on(self, candidate: Candidate) -> dict[str, Verdict]:
-        """The verdict on a candidate by perspective id; empty where nothing was judged.
+        """The verdicts on a candidate.
 
-        Raises ConfigError for a candidate that is not the result's own.
+        Args:
+            candidate: One of the result's own; an equal copy is not.
+
+        Returns:
+            The verdict by perspective id; empty where nothing was judged.
+
+        Raises:
+            ConfigError: The candidate is not the result's own.
         """
         if not self.coverage.judged:
             return {}
@@ -336,13 +403,19 @@ Checked = Literal["", "quoted", "side", "supported"]
 class Claim:
     """One sentence of an answer and the ids of the passages it rests on.
 
-    ``reported``: the sentence tells what somebody says ("critics say ..."), and does not say it
-    itself. ``checked`` says what was checked. "quoted": its words stand in the passage it cites;
-    "side": they do, and the judge, which read them alone, lists them under its perspective;
-    "supported": the judge finds that a cited passage supports it; "": nothing. ``verified``: True
-    for "side" and "supported", False where it was found not to hold, else None. ``quote``: the
-    words of a cited passage that prove it, as a language model copied them ("": none given); one
-    that stands in no cited passage makes it False.
+    Attributes:
+        text: The sentence.
+        citations: Ids of the passages it rests on.
+        perspective: Id of the perspective it speaks for. None: it speaks for none.
+        reported: True where the sentence tells what somebody says ("critics say ..."), and does not
+            say it itself.
+        verified: True where ``checked`` is "side" or "supported", False where it was found not to
+            hold, else None.
+        checked: What was checked. "quoted": its words stand in the passage it cites; "side": they
+            do, and the judge, which read them alone, lists them under its perspective; "supported":
+            the judge finds that a cited passage supports it; "": nothing.
+        quote: The words of a cited passage that prove it, as a language model copied them; empty
+            where none were given. Words that stand in no cited passage make ``verified`` False.
     """
 
     text: str
@@ -356,11 +429,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Sentences that each cite a passage, and the perspectives under which no passage is sorted.
+    """Sentences that each cite a passage, and the perspectives under which no passage is listed.
 
-    ``summary`` says in a sentence how the passages stand ("3 for, 2 against, 4 not sorted; all from
-    two sources"), ``strength``, by the id of a covered perspective, on how much it rests ("2
-    passages from one source"), ``missing`` what a language model found that no passage says.
+    Attributes:
+        claims: The sentences, in the order of the perspectives.
+        unsupported: Perspectives that no passage supports and no sentence speaks for.
+        trace: What the answer cost, and what failed.
+        summary: How the passages stand, in a sentence ("3 for, 2 against, 4 not sorted; all from
+            two sources").
+        strength: By the id of a covered perspective, on how much it rests ("2 passages from one
+            source").
+        missing: What a language model found that no passage says.
     """
 
     claims: tuple[Claim, ...]

@@ -34,10 +34,18 @@ small talk, and "not-english" cannot be read by rule.
 class Perspective:
     """One side of a question: something a passage can support.
 
-    ``text`` states the perspective in a sentence. When it is the acceptance or the denial of a
-    claim, ``claim`` holds that claim and ``stance`` the side taken, so that one judgement serves
-    both sides. ``weight``, above 0: how much its coverage counts in the selection, relative to the
-    others. ``share`` in [0, 1]: the least share of the k passages that is to support it.
+    Attributes:
+        id: Tells it from the other perspectives of the question.
+        text: States the perspective in a sentence.
+        stance: "support" or "oppose": the side it takes towards ``claim``. None: it is no side of a
+            claim.
+        claim: The claim it accepts or denies, so that one judgement serves both sides. None: no
+            claim.
+        weight: Above 0: how much its coverage counts in the selection, relative to the others.
+        share: In [0, 1]: minimum fraction of the k passages that should support it.
+
+    Raises:
+        ConfigError: id or text is no string, or a number is outside its range.
     """
 
     id: str
@@ -60,12 +68,22 @@ class Perspective:
 class Extraction:
     """What a question was understood to be.
 
-    ``root`` is the question without the perspective it carries ("find a claim that opposes: X" has
-    root X), ``instruction`` what was split off. ``kind`` is the sort of question, ``reading``
-    tells a person how it was understood ("I understood: ..."; empty where no rule read it).
-    ``exclusive``: the two sides of a claim contradict each other, so that no passage can support
-    both; aspects and named answers need not. ``misspelt`` is the root as it was typed, where its
-    spelling was mended (else empty): it is searched too.
+    Attributes:
+        root: The question without the perspective it carries ("find a claim that opposes: X" has
+            root X).
+        perspectives: Its perspectives, with different ids.
+        instruction: What was split off from the question. None: nothing.
+        kind: The sort of question. "sides", "alternatives" and "open" invite perspectives;
+            "factual", "personal", "request", "chat" and "not-english" do not.
+        reading: Tells a person how it was understood ("I understood: ..."); empty where no rule
+            read it.
+        exclusive: True where the perspectives contradict each other, as the two sides of a claim
+            do, so that no passage can support both; aspects and named answers need not.
+        misspelt: The root as it was typed, where its spelling was mended: it is searched too. Else
+            empty.
+
+    Raises:
+        ConfigError: The root is no string, the kind is unknown, or two perspectives share an id.
     """
 
     root: str
@@ -104,9 +122,14 @@ Matrix = NDArray[np.floating[Any]]  # (n, d), or support: (n_passages, n_perspec
 class Passage:
     """A piece of text that can be retrieved.
 
-    ``source`` is the caller's own object (a LangChain document, a LlamaIndex node, a database row);
-    it is never read and is handed back untouched. Halves of surrogate pairs in id and text become
-    U+FFFD: models and files cannot take them.
+    Halves of surrogate pairs in id and text become U+FFFD: models and files cannot take them.
+
+    Attributes:
+        id: Tells it from other passages; may be empty, see ``passage_key``.
+        text: What is read and shown.
+        metadata: Anything known of it. "title", "source", "url" and "author" are read.
+        source: Your own object, such as a LangChain document, a LlamaIndex node or a database row:
+            it is never read and is handed back untouched.
     """
 
     id: str
@@ -130,8 +153,9 @@ class Passage:
 
     @property
     def titled(self) -> str:
-        """The title and the text, as an encoder reads them: a title often says what the text is
-        about. The text alone where it has no title or begins with it.
+        """The title and the text, as an encoder reads them.
+
+        The text alone where it has no title or begins with it.
         """
         title = self.title.strip()
         if not title or self.text.lstrip().startswith(title):
@@ -141,7 +165,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text to search with, and the id of the perspective it was written for, if any."""
+    """A text to search with.
+
+    Attributes:
+        text: What is searched for.
+        perspective: Id of the perspective it was written for. None: the question itself.
+    """
 
     text: str
     perspective: str | None = None
@@ -152,7 +181,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that a store found; ``score`` is higher-is-better, None where there is none."""
+    """A passage that a store found.
+
+    Attributes:
+        passage: The passage.
+        score: Higher is better. None: the store gives no scores.
+        embedding: Its vector, shape (d,), where the store hands it out.
+    """
 
     passage: Passage
     score: float | None = None
@@ -161,18 +196,35 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The words of a passage that prove its side: ``text[start:end]``, in characters."""
+    """The words of a passage that prove its side: ``text[start:end]``.
+
+    Attributes:
+        start: First character.
+        end: The character after the last.
+    """
 
     start: int
     end: int
 
     def of(self, passage: Passage) -> str:
-        """The words themselves."""
+        """The words themselves.
+
+        Args:
+            passage: The passage that they stand in.
+
+        Returns:
+            A part of its text.
+        """
         return passage.text[self.start : self.end]
 
     def in_printable(self, passage: Passage) -> tuple[int, int] | None:
-        """Where they stand in ``text.printable`` of the text, (start, end) in characters; None
-        where what is not printable cuts through them.
+        """Where the words stand in the text as it is shown, without what cannot be printed.
+
+        Args:
+            passage: The passage that they stand in.
+
+        Returns:
+            Start and end in characters. None where what is not printable cuts through the words.
         """
         before, words = printable(passage.text[: self.start]), printable(self.of(passage))
         if not words or not printable(passage.text).startswith(before + words):
@@ -180,7 +232,14 @@ class Proof:
         return len(before), len(before) + len(words)
 
     def to_dict(self, passage: Passage) -> dict[str, Any]:
-        """Where they stand, and the words."""
+        """Where the words stand, and the words, as JSON-ready values.
+
+        Args:
+            passage: The passage that they stand in.
+
+        Returns:
+            "start", "end" and "text".
+        """
         return {"start": self.start, "end": self.end, "text": self.of(passage)}
 
 
@@ -188,13 +247,17 @@ class Proof:
 class Candidate:
     """A passage on its way to the result, with the score of every stage it went through.
 
-    ``score`` is the score of the last stage that ordered it. ``scores`` keeps all of them by name:
-    ``fused``, ``relevance`` (cosine to the question), ``plain`` (1 / its place in the ranking of
-    the question alone; absent where the question did not find it), ``selected`` (the value of the
-    pick) and ``search:<query>`` (what the store said). ``found_by`` begins with the query that
-    brought it. ``support`` maps a perspective's id to P(the passage supports it); a perspective
-    that was not judged is absent. ``proofs`` maps a perspective's id to the words that prove the
-    support, where the judge quoted them.
+    Attributes:
+        passage: The passage.
+        score: The score of the last stage that ordered it, higher is better.
+        scores: All scores by name: ``fused``; ``relevance``, the cosine to the question; ``plain``,
+            1 / its place in the ranking of the question alone (absent where the question did not
+            find it); ``selected``, the value of the pick; ``search:<query>``, what the store said.
+        found_by: The queries that found it, first the one that brought it.
+        support: P(the passage supports a perspective), by perspective id; one that was not judged
+            is absent.
+        embedding: Its vector, shape (d,). None: not known.
+        proofs: The words that prove the support, by perspective id, where the judge quoted them.
     """
 
     passage: Passage
@@ -234,10 +297,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
-    """Something that failed or was left out, and what was done instead. It never passes silently.
+    """Something that failed or was left out, and what was done instead.
 
-    Message and error hold no secrets: whatever makes one, they are redacted. Yielding one from a
-    flow records it; in strict mode the driver raises ``error`` instead.
+    It is recorded in ``Trace.degradations``; in strict mode the error is raised instead. Message
+    and error hold no secrets: whatever makes one, they are redacted.
+
+    Attributes:
+        stage: The step it happened in, such as "judge".
+        message: What failed, and what was done instead.
+        error: The error behind it. None: there was none.
     """
 
     stage: str
@@ -262,8 +330,15 @@ class Degradation:
 class Trace:
     """What one request did: its calls, seconds and tokens, and what went wrong.
 
-    ``calls`` and ``seconds`` are by stage; ``counts`` holds named quantities such as
-    ``judged_pairs`` and ``embedded_texts``; ``decisions`` what was chosen by itself, and why.
+    Attributes:
+        queries: What was searched for.
+        calls: Number of calls to models and stores, by stage.
+        seconds: Seconds, by stage.
+        counts: Named quantities such as ``judged_pairs`` and ``embedded_texts``.
+        prompt_tokens: Tokens that language models read.
+        completion_tokens: Tokens that language models wrote.
+        degradations: What failed or was left out, in the order it happened.
+        decisions: What the pipeline chose by itself, and why.
     """
 
     queries: tuple[Query, ...] = ()
@@ -293,9 +368,15 @@ class Trace:
 class Prompt:
     """A request to a language model.
 
-    ``name`` is the name of the prompt file, ``schema`` a JSON schema the reply must follow,
-    ``choices`` the only replies allowed. ``temperature`` and ``seed`` make equal requests give
-    equal replies where the server can.
+    Attributes:
+        name: Name of the prompt file.
+        user: The user's text.
+        system: The system text; empty: none.
+        schema: A JSON schema that the reply must follow. None: any text.
+        choices: The only replies allowed; empty: any.
+        max_tokens: Maximum number of tokens of the reply.
+        temperature: 0 = the likeliest reply, higher = more varied ones.
+        seed: With the temperature, makes equal requests give equal replies where the server can.
     """
 
     name: str
@@ -315,8 +396,12 @@ class Prompt:
 class Completion:
     """A language model's reply.
 
-    ``choice_probabilities`` maps each of the prompt's choices to its probability, where the server
-    gave log-probabilities.
+    Attributes:
+        text: The reply.
+        prompt_tokens: Tokens read; 0 where the server does not say.
+        completion_tokens: Tokens written; 0 where the server does not say.
+        choice_probabilities: The probability of each of the prompt's choices, where the server gave
+            log-probabilities.
     """
 
     text: str

@@ -68,9 +68,17 @@ class _Reading:
 class GroundedAnswerer:
     """Asks a language model for claims with citations, perspective by perspective.
 
-    ``prompt`` is a file that replaces ``prompts/grounded_answer.txt``. Each passage is shown up to
-    ``max_characters_per_passage``. ``fallback`` (extractive by default) answers when the model
-    fails or its reply holds no claim that cites a passage.
+    Args:
+        llm: The model.
+        prompt: A file that replaces ``prompts/grounded_answer.txt``.
+        max_characters_per_passage: A longer passage is cut. More: the model reads more, and costs
+            more.
+        max_tokens: Maximum number of tokens of the reply.
+        fallback: Answers when the model fails or its reply holds no claim that cites a passage.
+            None: ``ExtractiveAnswerer``.
+
+    Raises:
+        ConfigError: A number is below 1, or the prompt cannot be used.
     """
 
     def __init__(
@@ -89,12 +97,18 @@ class GroundedAnswerer:
         self.fallback: Answerer = fallback or ExtractiveAnswerer()
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:
-        """The claims whose citations exist.
+        """Writes the answer; the pipeline then checks its citations and adds the trace.
 
-        No passages, or none that is about the question, give no claims and cost no call.
-        Citations of passages that do not exist are removed and claims left without one are dropped;
-        both are recorded. ``unsupported`` are the perspectives that no passage supports and no
-        claim speaks for. The caller checks the citations and adds the trace.
+        Citations of passages that do not exist are removed, and claims left without one are
+        dropped; both are recorded. No passages, or none about the question, give no claims and cost
+        no call.
+
+        Args:
+            result: What the pipeline found.
+
+        Returns:
+            The claims; ``unsupported`` are the perspectives that no passage supports and no claim
+            speaks for.
         """
         found = yield from self.answer_telling(result, None)
         return found
@@ -102,8 +116,16 @@ class GroundedAnswerer:
     def answer_telling(
         self, result: RetrievalResult, tell: Callable[[Claim], None] | None
     ) -> Flow[Answer]:
-        """The same; where the model gives its reply piece by piece (``StreamsText``), ``tell`` is
-        called with each claim once it is complete.
+        """Writes the answer and tells of each claim as soon as it is complete.
+
+        Claims come early only from a model that gives its reply piece by piece (``StreamsText``).
+
+        Args:
+            result: What the pipeline found.
+            tell: Called with each claim. None: nobody is told.
+
+        Returns:
+            As ``answer``.
         """
         summary = standing(result)
         places = _arranged(result)

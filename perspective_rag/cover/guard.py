@@ -241,7 +241,12 @@ def _telling(support: Sequence[float]) -> list[float]:
 
 
 class CoverageError(PerspectiveRAGError):
-    """A perspective stayed uncovered under the policy "require"; ``result`` is what was found."""
+    """Under ``coverage="require"``, a perspective stayed uncovered or was not judged.
+
+    Args:
+        message: Which perspectives are missing.
+        result: What was found all the same.
+    """
 
     def __init__(self, message: str, *, result: RetrievalResult) -> None:
         super().__init__(message)

@@ -504,7 +504,15 @@ def run(flow: R, recorder: Recorder | None = None, limits: Limits | None = None)
 def run(flow: Any, recorder: Recorder | None = None, limits: Limits | None = None) -> Any:
     """Drives a flow to its end in the calling thread; works inside a running event loop too.
 
-    What is no flow is returned as it is: components may be plain functions.
+    Args:
+        flow: A generator that yields calls. Anything else is returned as it is, so that a component
+            may be a plain function.
+        recorder: Gathers the trace. None: a new one.
+        limits: Time-outs and numbers of calls at a time. None: 60 seconds a call, 8 calls at a
+            time.
+
+    Returns:
+        What the flow returns.
     """
     if not isinstance(flow, Generator):
         return flow
@@ -518,10 +526,11 @@ async def arun(
 @overload
 async def arun(flow: R, recorder: Recorder | None = None, limits: Limits | None = None) -> R: ...
 async def arun(flow: Any, recorder: Recorder | None = None, limits: Limits | None = None) -> Any:
-    """The same as ``run``, in a thread of its own; calls that have an async form, or are bound to
-    the caller's thread, are made on the running event loop.
+    """The same as ``run``, without blocking the event loop.
 
-    A flow that is cancelled ends at its next step, and its calls are cancelled or given up.
+    The flow runs in a thread of its own; calls that have an async form, or are bound to the
+    caller's thread, are made on the running event loop. A flow that is cancelled ends at its next
+    step, and its calls are cancelled or given up.
     """
     if not isinstance(flow, Generator):
         return flow

@@ -32,7 +32,15 @@ class LocalEngine:
     name = "local"
 
     def map(self, batches: Iterable[B], make_worker: Callable[[], Callable[[B], R]]) -> Iterator[R]:
-        """One result for each batch, worked on when it is asked for."""
+        """One result for each batch, made when it is asked for.
+
+        Args:
+            batches: What there is to do.
+            make_worker: Called once; what it returns is called with each batch.
+
+        Yields:
+            The worker's results, in the order of the batches.
+        """
         worker = make_worker()
         for batch in batches:
             yield worker(batch)

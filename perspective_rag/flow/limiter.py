@@ -100,11 +100,17 @@ class Limiter:
     A stage is a kind of call: "extract", "embed", "search", "judge" and so on. Every pipeline and
     retriever has a limiter of its own; give one limiter to several that share a model or store.
     Never share a limiter between nested pipelines: the inner one would wait for permits that the
-    outer one holds. A limiter belongs to no event loop. A pickled limiter is a new one of the same
-    limit, and so is one in a forked process. Raises ConfigError for a limit below 1.
+    outer one holds. A limiter belongs to no event loop. Pickled, or in a forked process, it is a
+    new one of the same limit.
 
     A call that was given up leaves its permit to the next, but its thread may hang on. While
     ``limit`` calls of a stage (at least 32) hang, a further one fails at once, with a TimeoutError.
+
+    Args:
+        limit: Calls of each stage at a time, at least 1.
+
+    Raises:
+        ConfigError: The limit is below 1.
     """
 
     def __init__(self, limit: int = 32) -> None:
@@ -113,7 +119,17 @@ class Limiter:
         self._state = _State(self.limit, self.limit_of)
 
     def acquire(self, stage: str) -> Permit:
-        """A permit for one call, once there is one; blocks the thread until then."""
+        """Waits for a permit for one call; blocks the thread.
+
+        Args:
+            stage: The kind of call.
+
+        Returns:
+            The permit; release it when the call has ended.
+
+        Raises:
+            TimeoutError: Too many calls of the stage hang.
+        """
         waiter = self.ask(stage)
         try:
             while True:
@@ -128,7 +144,7 @@ class Limiter:
             raise
 
     async def aacquire(self, stage: str) -> Permit:
-        """The same, without blocking the event loop."""
+        """The same as ``acquire``, without blocking the event loop."""
         waiter = self.ask(stage, asyncio.get_running_loop())
         if waiter.done():
             return waiter.result()
@@ -144,45 +160,87 @@ class Limiter:
             raise
 
     def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None = None) -> Future[Permit]:
-        """What will be a permit, for a call on ``loop`` or in a thread: at once where one is free.
+        """Asks for a permit without waiting.
 
-        Raises TimeoutError, as the future's error, while too many calls of the stage hang.
+        Args:
+            stage: The kind of call.
+            loop: The event loop that the call is made on. None: it is made in a thread.
+
+        Returns:
+            A future of the permit: done at once where one is free. While too many calls of the
+            stage hang its error is a TimeoutError.
         """
-        return self._current().asked(stage, loop)
+        return self._current().ask(stage, loop)
 
     @staticmethod
     def forget(waiter: Future[Permit]) -> None:
-        """Gives up waiting; a permit that was handed over meanwhile goes to the next."""
+        """Gives up waiting; a permit that was handed over meanwhile goes to the next.
+
+        Args:
+            waiter: What ``ask`` returned.
+        """
         if not waiter.cancel() and waiter.exception() is None:
             waiter.result().release()
 
     def reclaim(self, stage: str) -> None:
-        """Takes back the permits of calls on event loops that will never go on."""
+        """Takes back the permits of calls on event loops that will never go on.
+
+        Args:
+            stage: The kind of call.
+        """
         self._current().reclaim(stage)
 
     def running(self, stage: str) -> int:
-        """Calls of a stage that hold a permit now."""
+        """How many calls hold a permit now.
+
+        Args:
+            stage: The kind of call.
+
+        Returns:
+            Their number.
+        """
         return len(self._current().held[stage])
 
     def collided(self, stage: str) -> None:
-        """Notes that calls of a stage failed side by side and worked one after the other.
+        """Notes that calls failed side by side and worked one after the other.
 
-        After ``COLLISIONS`` of these in a row a single call of the stage runs at a time; once may
-        be a server that was briefly away.
+        After two of these in a row a single call of the stage runs at a time; one may be a server
+        that was briefly away.
+
+        Args:
+            stage: The kind of call.
         """
         self._collisions[stage] += 1
 
     def worked_side_by_side(self, stage: str) -> None:
-        """Notes that calls of a stage worked side by side."""
+        """Notes that calls worked side by side.
+
+        Args:
+            stage: The kind of call.
+        """
         if self._collisions[stage] < COLLISIONS:
             self._collisions[stage] = 0
 
     def limit_of(self, stage: str) -> int:
-        """Calls of a stage that may run at a time: ``limit``, or one where calls collided."""
+        """How many calls may run at a time.
+
+        Args:
+            stage: The kind of call.
+
+        Returns:
+            ``limit``, or 1 where calls collided.
+        """
         return 1 if self._collisions[stage] >= COLLISIONS else self.limit
 
     def hanging(self, stage: str) -> int:
-        """Calls of a stage that were given up and whose threads still run."""
+        """How many calls were given up while their threads still run.
+
+        Args:
+            stage: The kind of call.
+
+        Returns:
+            Their number.
+        """
         return self._current().hanging[stage]
 
     def _current(self) -> _State:
@@ -223,7 +281,7 @@ class Permit:
                 return
             self._released, hangs = True, self._threads > 0
         if self._state is not None:
-            self._state.released(self, self._stage, hangs=hangs)
+            self._state.release(self, self._stage, hangs=hangs)
 
     def thread_begins(self) -> None:
         """Says that a thread is about to run for the call."""
@@ -259,7 +317,7 @@ class _State:
         self._lock = threading.Lock()
         self._waiting: defaultdict[str, deque[tuple[Future[Permit], Permit]]] = defaultdict(deque)
 
-    def asked(self, stage: str, loop: asyncio.AbstractEventLoop | None) -> Future[Permit]:
+    def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None) -> Future[Permit]:
         """What will be a permit: at once where one is free."""
         waiter: Future[Permit] = Future()
         with self._lock:
@@ -269,7 +327,7 @@ class _State:
             self.reclaim(stage)
         return waiter
 
-    def released(self, permit: Permit, stage: str, *, hangs: bool) -> None:
+    def release(self, permit: Permit, stage: str, *, hangs: bool) -> None:
         """Takes a permit back."""
         with self._lock:
             self.held[stage].discard(permit)

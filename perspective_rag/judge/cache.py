@@ -23,7 +23,7 @@ from perspective_rag.validation import from_json
 
 
 class CachedJudge(OfInner, TableOfPairs):
-    """A judge whose verdicts are kept in ``path``, a SQLite file made if missing.
+    """A judge whose verdicts are kept in a file: no pair is judged twice.
 
     The key is a hash of the judge's ``revision`` (its weights, prompt and settings), of the
     perspective (text, stance and claim) and of the passage (text and title). Only probabilities in
@@ -31,7 +31,12 @@ class CachedJudge(OfInner, TableOfPairs):
     verdicts on a pair the first stored stays. Where the file fails the judge is asked, and that is
     recorded. The trace counts ``cached_pairs``.
 
-    Raises ConfigError when the file cannot be opened or the judge has no ``revision``.
+    Args:
+        judge: Judges what is not in the file yet.
+        path: A SQLite file, made if missing.
+
+    Raises:
+        ConfigError: The file cannot be opened, or the judge has no ``revision``.
     """
 
     def __init__(self, judge: Judge, path: str | Path) -> None:
@@ -54,7 +59,15 @@ class CachedJudge(OfInner, TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """P(passages[i] supports perspectives[i]), shape (n,), NaN where the judge failed."""
+        """Judges passages[i] beside perspectives[i].
+
+        Args:
+            perspectives: One for each pair.
+            passages: One for each pair.
+
+        Returns:
+            P(support), shape (n_pairs,); NaN where the judge failed.
+        """
         if not passages:
             return np.zeros(0)
         keys = _keys(self.revision, perspectives, passages)
@@ -82,7 +95,17 @@ class CachedJudge(OfInner, TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """P(support) of two contradicting sides, shape (n, 2), NaN where the judge failed."""
+        """Judges passages beside two sides that contradict each other.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
+                not known.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where the judge failed.
+        """
         inner = self.inner
         assert isinstance(inner, JudgesSides)
         keys = _keys_of_sides(self.revision, sides, passages, relevance)
@@ -125,8 +148,20 @@ class CachedJudge(OfInner, TableOfPairs):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The verdicts with their proofs; kept are the judge's own, by question, sides and passage,
-        whatever list a passage was read in.
+        """Judges the passages of a question together.
+
+        A verdict is kept by question, sides and passage, whatever list it was made in.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: Its perspectives.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
+                not known.
+            exclusive: True where the perspectives contradict each other.
+
+        Returns:
+            The verdicts with their proofs. Those of a fallback are not kept.
         """
         inner = self.inner
         assert isinstance(inner, JudgesLists)

@@ -19,23 +19,33 @@ from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
 
 class CascadeJudge(OfInner, TableOfPairs):
-    """Three stages: embeddings rule out the unrelated, a judge decides, a language model decides
-    what is left uncertain.
+    """Embeddings rule out the unrelated, a judge decides, a language model settles the rest.
 
     1. With an ``embedder``, pairs whose cosine is below ``unrelated_below`` get P(support) = 0. The
-       claim, where a perspective has one, stands for both its sides. ``store`` may hold the
-       passages' vectors already (``embeddings_of``): then only perspectives are embedded.
+       claim, where a perspective has one, stands for both its sides.
     2. ``judge`` decides the rest; its ``threshold`` is the cascade's.
-    3. With an ``llm_judge``, pairs within ``uncertain`` = (low, high) of stage 2, and those that
-       it could not judge, are asked again. The reply replaces P, moved to the judge's scale:
-       p -> p t / u below the llm judge's threshold u, t + (p - u) (1 - t) / (1 - u) from it on, so
-       that t = ``judge.threshold`` keeps its meaning. Where the model fails, stage 2 stands.
+    3. With an ``llm_judge``, pairs within ``uncertain`` of stage 2, and those that it could not
+       judge, are asked again. The reply replaces P, moved to the judge's scale: p -> p t / u below
+       the language model's threshold u, t + (p - u) (1 - t) / (1 - u) from it on, so that t =
+       ``judge.threshold`` keeps its meaning. Where the model fails, stage 2 stands.
 
-    A lower ``unrelated_below`` loses less and costs more; the default, with all-MiniLM-L6-v2, rules
-    out 1% of the supporting pairs of the judge's development data and more than half of random
-    ones. The trace counts ``cascade_ruled_out``,
-    ``cascade_judged`` and ``cascade_uncertain`` pairs. A stage that fails is recorded and hands all
-    pairs on. Raises ConfigError for limits out of range.
+    The trace counts ``cascade_ruled_out``, ``cascade_judged`` and ``cascade_uncertain`` pairs. A
+    stage that fails is recorded and hands all pairs on.
+
+    Args:
+        judge: Decides what is not ruled out.
+        embedder: Rules out the unrelated. None: nothing is ruled out.
+        store: A store that may hold the passages' vectors already (``embeddings_of``): then only
+            perspectives are embedded.
+        unrelated_below: Cosine in [-1, 1]. Lower: less support is lost, more pairs are judged. The
+            default, with all-MiniLM-L6-v2, rules out 1% of the supporting pairs of the judge's
+            development data and more than half of random ones.
+        llm_judge: Judges what is uncertain, such as an ``LLMJudge``. None: nothing is asked again.
+        uncertain: (low, high) in [0, 1]: from which to which P(support) a pair is uncertain. Wider:
+            more calls. None: from half the threshold to half way between threshold and 1.
+
+    Raises:
+        ConfigError: A limit is out of range.
     """
 
     def __init__(
@@ -88,10 +98,19 @@ class CascadeJudge(OfInner, TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """P(support) of two contradicting sides, shape (n, 2), NaN where every stage failed.
+        """Judges passages beside two sides that contradict each other.
 
-        What is unrelated to both sides is ruled out; the judge in the middle reads the rest beside
-        both; a language model is asked for the uncertain ones.
+        What is unrelated to both sides is ruled out; ``judge`` reads the rest beside both;
+        ``llm_judge`` is asked about the uncertain ones.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
+                not known.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where every stage failed.
         """
         support: Matrix = np.zeros((len(passages), 2))
         first = self.inner
@@ -114,10 +133,10 @@ class CascadeJudge(OfInner, TableOfPairs):
         }
         note(counts=counts)
         if self.last is not None:
-            support = yield from self._asked_again(sides, passages, support)
+            support = yield from self._ask_again(sides, passages, support)
         return support
 
-    def _asked_again(
+    def _ask_again(
         self,
         sides: tuple[Perspective, Perspective],
         passages: Sequence[Passage],
@@ -135,7 +154,7 @@ class CascadeJudge(OfInner, TableOfPairs):
         again = yield from judge_pairs(
             self.last, [sides[j] for _, j in cells], [passages[i] for i, _ in cells]
         )
-        again = _moved(again, threshold_of(self.last), rule.threshold)
+        again = _rescale(again, threshold_of(self.last), rule.threshold)
         for (i, j), value in zip(cells, again.tolist(), strict=True):
             if not np.isnan(value):
                 support[i, j] = value
@@ -152,7 +171,15 @@ class CascadeJudge(OfInner, TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """P(passages[i] supports perspectives[i]), shape (n,), NaN where every stage failed."""
+        """Judges passages[i] beside perspectives[i].
+
+        Args:
+            perspectives: One for each pair.
+            passages: One for each pair.
+
+        Returns:
+            P(support), shape (n_pairs,); NaN where every stage failed.
+        """
         support: Vector = np.zeros(len(passages))
         if not support.size:
             return support
@@ -165,7 +192,7 @@ class CascadeJudge(OfInner, TableOfPairs):
             open_ = np.isnan(support) | (related & (support >= low) & (support <= high))
             open_rows = np.flatnonzero(open_)
             again = yield from _part(self.last, perspectives, passages, open_rows)
-            again = _moved(again, threshold_of(self.last), self.threshold)
+            again = _rescale(again, threshold_of(self.last), self.threshold)
             support[open_rows] = np.where(np.isnan(again), support[open_rows], again)
         counts = {
             "cascade_ruled_out": len(support) - len(rows),
@@ -233,7 +260,7 @@ def _part(
     return values
 
 
-def _moved(values: Vector, from_: float, to: float) -> Vector:
+def _rescale(values: Vector, from_: float, to: float) -> Vector:
     """Probabilities with one threshold on the scale of another: piecewise linear, 0 and 1 fixed."""
     below = values * (to / from_) if from_ > 0 else values * 0.0
     above = to + (values - from_) * ((1 - to) / (1 - from_)) if from_ < 1 else values * 0.0 + 1.0

@@ -388,23 +388,33 @@ class PairClassifier(ReadsPairs, Protocol):
 
 
 class CrossEncoderJudge(TableOfPairs):
-    """P(a passage supports a perspective) from a three-class (support / oppose / neutral) or
-    two-class model.
+    """A small model that reads a passage beside a statement and gives P(the passage supports it).
 
-    ``model`` is None for the model that comes with the package, a folder (ONNX or transformers), an
-    ``.onnx`` file, or a Hugging Face id; NLI models fit, and their label order is read from their
-    configuration. It is loaded at the first judgement, once. A perspective with a claim and a
-    stance is judged through its claim, so that both sides of a claim cost one pair. A longer
-    passage than the window is read in windows, cut at sentence ends: P = max over its windows, so
-    the end of a passage counts as much as its start. Of one of more than 20,000 characters those
-    windows are read that share most words with the statements, and the trace counts it in
-    ``shortened_passages``. ``threshold`` and ``temperature`` replace what
-    is stored with the model; ``revision`` is the hub's branch, tag or commit; ``language`` is that
-    of the passages, by whose rules sentences are cut. ``languages`` are those the model is known to
-    judge (empty: nobody has said).
+    It has three classes (support, oppose, neutral) or two. A perspective with a claim and a stance
+    is judged through its claim, so that both sides of a claim cost one pair. A longer passage than
+    the window is read in windows, cut at sentence ends: P = max over its windows, so the end of a
+    passage counts as much as its start. Of one of more than 20,000 characters those windows are
+    read that share most words with the statements; the trace counts it in ``shortened_passages``.
 
     A model that fails, or gives numbers that are not finite, leaves NaN and a recorded degradation
-    (strict mode: JudgeError). Raises ConfigError for a model without a label that means support.
+    (strict mode: JudgeError). ``languages`` are those the model is known to judge (empty: nobody
+    has said).
+
+    Args:
+        model: None for the model that comes with the package; else a folder (ONNX or transformers),
+            an ``.onnx`` file, or a Hugging Face id. NLI models fit: their label order is read from
+            their configuration. It is loaded once, at the first judgement.
+        threshold: In [0, 1]: P(support) from which a passage counts as supporting. Higher: fewer
+            do. None: as stored with the model.
+        temperature: Divides the logits. Higher: less sure. None: as stored with the model.
+        threads: Pairs that an ONNX model reads side by side. None: one a core.
+        revision: The hub's branch, tag or commit. None: the hub's default branch.
+        classifier: A loaded model of your own, used instead of ``model``, which then only names it.
+        language: Language of the passages, by whose rules sentences are cut.
+
+    Raises:
+        ConfigError: The threshold is out of range, or what is stored with the model cannot be read;
+            at the first judgement, no label of the model means support.
     """
 
     def __init__(
@@ -457,15 +467,23 @@ class CrossEncoderJudge(TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """P(passages[i] supports perspectives[i]), shape (n,), NaN where the model failed."""
+        """Judges passages[i] beside perspectives[i].
+
+        Args:
+            perspectives: One for each pair.
+            passages: One for each pair.
+
+        Returns:
+            P(support), shape (n_pairs,); NaN where the model failed.
+        """
         pairs = [(d.text, _statement(p)) for d, p in zip(passages, perspectives, strict=True)]
         distinct = list(dict.fromkeys(pairs))
         if not distinct:
             return np.zeros(0)
-        reply = yield from self._asked_pairs(
+        reply = yield from self._ask_pairs(
             [text for text, _ in distinct],
             [statement for _, statement in distinct],
-            _counted(len(distinct), passages),
+            _counts(len(distinct), passages),
         )
         support: Vector = np.full(len(pairs), np.nan)
         if reply.value is not None:
@@ -479,8 +497,9 @@ class CrossEncoderJudge(TableOfPairs):
 
     @property
     def sides_listing(self) -> ListingRule | None:
-        """From when support that was read beside both sides is listed; None where the model's
-        folder says nothing of reading two sides.
+        """When support that was read beside both sides is listed.
+
+        None where the model's folder says nothing of reading two sides.
         """
         two_sides = self._reading.two_sides
         if two_sides is None:
@@ -494,14 +513,31 @@ class CrossEncoderJudge(TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """P(passages[i] supports the first, the second of two contradicting sides), shape (n, 2);
-        NaN where the model failed. See ``two_sides``; P = max over the windows of a long passage.
+        """Judges passages beside two sides that contradict each other.
+
+        The evidence for a side A against B is
+
+            e(A) = own s(A) + other o(B) + against o(A) + rival s(B) + relevance c + bias
+
+        with s and o the logits of support and oppose less that of neutral, c the cosine, and
+        weights that are stored with the model. P(supports A), P(supports B) and P(neither) are the
+        softmax of e(A), e(B) and 0; of a long passage P = max over its windows.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question on the scale of the packaged encoder,
+                shape (n_passages,). Where one is NaN, not known, all are judged without, on the
+                same scale.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where the model failed.
         """
         texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
         if not texts:
             return np.zeros((0, 2))
-        reply = yield from self._asked_sides(
-            texts, statements, relevance, _counted(2 * len(texts), passages)
+        reply = yield from self._ask_sides(
+            texts, statements, relevance, _counts(2 * len(texts), passages)
         )
         support: Matrix = np.full((len(texts), 2), np.nan)
         if reply.value is not None:
@@ -514,10 +550,16 @@ class CrossEncoderJudge(TableOfPairs):
     def side_probabilities(
         self, texts: Sequence[str], statements: tuple[str, str], relevance: Vector
     ) -> Matrix:
-        """P(support) of every text for each of two contradicting statements, shape (n, 2).
+        """``judge_sides`` of plain strings, in one call of the model.
 
-        ``relevance`` (n,) is the cosine of text and question; where one is not known all are judged
-        without, on the same scale.
+        Args:
+            texts: The texts to judge.
+            statements: Two statements that contradict each other.
+            relevance: Cosine of each text to the question, shape (n_texts,); NaN as in
+                ``judge_sides``.
+
+        Returns:
+            P(support) of each statement, shape (n_texts, 2).
         """
         model = self._model()
         pairs = self._reading.cut_sides(model, texts, statements)
@@ -525,8 +567,15 @@ class CrossEncoderJudge(TableOfPairs):
         return self._reading.side_support(model.labels, pairs, logits, relevance)
 
     def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
-        """P(support) and P(oppose) of every text towards every statement, each of shape (n_texts,
-        n_statements).
+        """Judges every text beside every statement.
+
+        Args:
+            texts: The texts to judge.
+            statements: The statements.
+
+        Returns:
+            P(support) and P(oppose) under "support" and "oppose", each of shape (n_texts,
+            n_statements).
         """
         flat = self.pair_probabilities(
             [text for text in texts for _ in statements],
@@ -538,15 +587,22 @@ class CrossEncoderJudge(TableOfPairs):
     def pair_probabilities(
         self, texts: Sequence[str], statements: Sequence[str]
     ) -> dict[str, Vector]:
-        """P(support) and P(oppose) of texts[i] towards statements[i], each of shape (n,); NaN where
-        the model's numbers are not finite.
+        """Judges texts[i] beside statements[i].
+
+        Args:
+            texts: One for each pair.
+            statements: One for each pair.
+
+        Returns:
+            P(support) and P(oppose) under "support" and "oppose", each of shape (n_pairs,); NaN
+            where the model's numbers are not finite.
         """
         model = self._model()
         pairs = self._reading.cut_pairs(model, texts, statements)
         logits = model.logits(pairs.documents, pairs.statements)
         return self._reading.pair_support(model.labels, pairs, logits)
 
-    def _asked_pairs(
+    def _ask_pairs(
         self, texts: list[str], statements: list[str], counts: Mapping[str, int]
     ) -> Flow[Reply]:
         """``pair_probabilities`` in batches of ``BATCH``, so that a time limit costs one of them;
@@ -566,7 +622,7 @@ class CrossEncoderJudge(TableOfPairs):
         error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
         return Reply(found, error)
 
-    def _asked_sides(
+    def _ask_sides(
         self,
         texts: list[str],
         statements: tuple[str, str],
@@ -597,7 +653,7 @@ class CrossEncoderJudge(TableOfPairs):
             return self._classifier
 
 
-def _counted(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
+def _counts(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
     long = len({each.text for each in passages if len(each.text) > LONGEST})
     return {"judged_pairs": pairs, **({"shortened_passages": long} if long else {})}
 

@@ -44,13 +44,25 @@ class LLMJudge(TableOfPairs):
 
     P(support) = P(yes) / (P(yes) + P(no)), each summed over the first tokens that begin the reply
     in any spelling, where the model gives log-probabilities (BERDS, appendix A: yes or no, greedy);
-    else 1.0 or 0.0 as the reply says. ``prompt`` is a file that replaces the wording's own. A
-    passage is read up to ``max_characters``; the trace counts those cut as ``shortened_passages``.
-    ``max_tokens`` bounds a reply: a model that reasons before it answers needs more. A model with
-    ``complete_many`` is asked in batches of its ``batch_size``. Pairs of one passage are asked one
-    after the other, and a prompt ends with the statement, so that all before it is a common prefix
-    (see ``VLLMEngine``). Pairs without a usable reply are NaN and one recorded degradation (strict
-    mode: JudgeError).
+    else 1.0 or 0.0 as the reply says.
+
+    Pairs of one passage are asked one after the other, and a prompt ends with the statement, so
+    that all before it is a common prefix that a server need not read again. Pairs without a usable
+    reply are NaN and one recorded degradation (strict mode: JudgeError).
+
+    Args:
+        llm: The model. One with ``complete_many`` is asked in batches of its ``batch_size``.
+        threshold: In [0, 1]: P(support) from which a passage counts as supporting. Higher: fewer
+            do.
+        prompt: A file that replaces the wording's own prompt.
+        wording: How the model wants to be asked; ``load_judge`` chooses it for published judges.
+            None: yes or no, in a chat.
+        max_characters: A longer passage is cut; the trace counts ``shortened_passages``.
+        max_tokens: Maximum number of tokens of a reply. A model that reasons before it answers
+            needs more.
+
+    Raises:
+        ConfigError: A number is out of range, or the prompt cannot be used.
     """
 
     def __init__(
@@ -85,9 +97,16 @@ class LLMJudge(TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """P(passages[i] supports perspectives[i]), shape (n,), NaN without a usable reply.
+        """Judges passages[i] beside perspectives[i], all pairs at once.
 
-        All pairs are one batch; what failed in it is recorded as one degradation.
+        What failed is recorded as one degradation.
+
+        Args:
+            perspectives: One for each pair.
+            passages: One for each pair.
+
+        Returns:
+            P(support), shape (n_pairs,); NaN without a usable reply.
         """
         support: Vector = np.full(len(passages), np.nan)
         if not support.size:

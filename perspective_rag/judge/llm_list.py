@@ -297,7 +297,7 @@ def find_quote(quote: str, text: str) -> Proof | None:
     start = plain.find(wanted)
     while start >= 0:
         end = start + len(wanted)
-        if not (_joined(plain, start) or _joined(plain, end)):
+        if not (_within_word(plain, start) or _within_word(plain, end)):
             return Proof(places[start], places[end - 1] + 1)
         start = plain.find(wanted, end)
     return None
@@ -317,7 +317,7 @@ def _plain(text: str) -> tuple[str, list[int]]:
     return "".join(kept), places
 
 
-def _joined(text: str, place: int) -> bool:
+def _within_word(text: str, place: int) -> bool:
     """Whether a word of an alphabet goes on across a place."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) == 2 and around.isalnum() and max(around) < _UNSPACED
@@ -348,8 +348,8 @@ class LLMListJudge:
         max_characters: A longer passage is cut; the trace counts ``shortened_passages``.
         max_prompt_tokens: Candidates that need more, by an estimate from their characters, are
             asked about in several calls, side by side.
-        max_tokens: Bounds a reply; None: 200 and 90 for each passage. A model that reasons before
-            it answers needs more.
+        max_tokens: Maximum number of tokens of a reply. A model that reasons before it answers
+            needs more. None: 200 and 90 for each passage.
         prompt: A file that replaces ``prompts/judge_list.txt``.
         seed: Draws the order of the passages.
     """
@@ -393,7 +393,7 @@ class LLMListJudge:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """None named: the model's."""
+        """Empty: the languages are those of the model."""
         return ()
 
     @property
@@ -414,7 +414,15 @@ class LLMListJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives), NaN where it could not be judged."""
+        """Judges every passage beside every perspective, without the question.
+
+        Args:
+            perspectives: The perspectives of a question.
+            passages: The passages to judge.
+
+        Returns:
+            P(support), shape (n_passages, n_perspectives); NaN where it could not be judged.
+        """
         unknown = np.full(len(passages), np.nan)
         judged = yield from self.judge_list("", perspectives, passages, unknown)
         return judged.support
@@ -425,7 +433,17 @@ class LLMListJudge:
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """P(support) of two contradicting sides, shape (n, 2), NaN where it could not be judged."""
+        """Judges passages beside two sides that contradict each other, without the question.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); only
+                ``fallback`` reads it.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where it could not be judged.
+        """
         judged = yield from self.judge_list("", sides, passages, relevance, exclusive=True)
         return judged.support
 
@@ -438,10 +456,19 @@ class LLMListJudge:
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The verdicts on all passages with their proofs, and what could not be judged as NaN.
+        """Judges all passages of a question together.
 
-        ``question`` may be empty; ``relevance`` and ``exclusive`` are for the fallback, as
-        ``judge_sides`` takes them.
+        Args:
+            question: The question; may be empty.
+            perspectives: Its perspectives.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); only
+                ``fallback`` reads it.
+            exclusive: True where the perspectives contradict each other; only ``fallback`` reads
+                it.
+
+        Returns:
+            The verdicts with their proofs; NaN where it could not be judged.
         """
         reading = _Reading(len(passages), perspectives)
         if passages and perspectives:
@@ -473,8 +500,16 @@ class LLMListJudge:
     def requests(
         self, question: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> list[ListRequest]:
-        """What the model is asked first: a prompt, or several beyond the token budget, each with
-        the places of its passages in the order of their numbers.
+        """The prompts that the model is asked first, without asking it.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: Its perspectives.
+            passages: The passages to judge.
+
+        Returns:
+            A prompt, or several beyond the token budget, each with the places of its passages in
+            the order of their numbers.
         """
         parts = self._prompts.parts(passages)
         return self._prompts.requests(question, perspectives, passages, parts)

@@ -91,7 +91,15 @@ class TableOfPairs:
     def judge(
         self: JudgesPairs, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives), NaN where it could not be judged."""
+        """Judges every passage beside every perspective.
+
+        Args:
+            perspectives: The perspectives of a question.
+            passages: The passages to judge.
+
+        Returns:
+            P(support), shape (n_passages, n_perspectives); NaN where it could not be judged.
+        """
         shape = (len(passages), len(perspectives))
         if not passages or not perspectives:
             return np.zeros(shape)
@@ -156,17 +164,21 @@ JudgeFunction = Callable[[list[Perspective], list[Passage]], ArrayLike | Awaitab
 
 
 class CallableJudge:
-    """A judge from ``function(perspectives, passages) -> rows``, plain or ``async``.
+    """A judge from a function of your own, plain or ``async``.
 
-    It gets lists of ``Perspective`` and ``Passage`` and returns one row for each passage with one
-    number for each perspective: P(the passage supports the perspective) in [0, 1], or NaN or None
-    where it cannot say. ``threshold`` is the probability from which a passage counts as supporting.
-    ``name`` stands for the judge in traces and messages, and ``CachedJudge`` needs it: change it
-    when the function changes.
+    A function that raises leaves NaN and a recorded degradation (strict mode: JudgeError).
 
-    A function that raises leaves NaN and a recorded degradation (strict mode: JudgeError). Raises
-    ConfigError for a function that does not take two arguments, and for rows of another shape or
-    with numbers outside [0, 1].
+    Args:
+        function: Given a list of ``Perspective`` and a list of ``Passage``, it returns one row for
+            each passage with one number for each perspective: P(the passage supports the
+            perspective) in [0, 1], or NaN or None where it cannot say.
+        name: Stands for the judge in traces and messages. ``CachedJudge`` needs it: change it when
+            the function changes. None: the function's own name.
+        threshold: In [0, 1]: probability from which a passage counts as supporting. Higher: fewer
+            do.
+
+    Raises:
+        ConfigError: The function does not take two arguments, or the threshold is out of range.
     """
 
     def __init__(
@@ -185,7 +197,18 @@ class CallableJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """P(support), shape (n_passages, n_perspectives), NaN where the function could not say."""
+        """Asks the function once about all passages and perspectives.
+
+        Args:
+            perspectives: The perspectives of a question.
+            passages: The passages to judge.
+
+        Returns:
+            P(support), shape (n_passages, n_perspectives); NaN where the function could not say.
+
+        Raises:
+            ConfigError: The rows have another shape, or hold numbers outside [0, 1].
+        """
         shape = (len(passages), len(perspectives))
         if not passages or not perspectives:
             return np.zeros(shape)
@@ -201,9 +224,9 @@ class CallableJudge:
             pairs = len(passages) * len(perspectives)
             not_judged(self.name, pairs, pairs, reply.error)
             return np.full(shape, np.nan)
-        return self._checked(reply.value, shape)
+        return self._check(reply.value, shape)
 
-    def _checked(self, returned: Any, shape: tuple[int, int]) -> Matrix:
+    def _check(self, returned: Any, shape: tuple[int, int]) -> Matrix:
         try:
             return in_range(returned, shape, self.name)
         except (ConfigError, JudgeError) as error:

@@ -106,14 +106,20 @@ _log = logging.getLogger(__name__)
 
 
 class BM25Store:
-    """Passages by BM25 (Lucene's variant, k1 1.5, b 0.75) on words of two letters or more.
+    """Searches passages by BM25 (Lucene's variant, k1 1.5, b 0.75) on words of two letters or more.
 
     Titles are read with the texts, English stop words left out, words reduced to their stems
     (Snowball, English). A word of a query that no passage and no English dictionary holds counts as
-    the nearest word of the passages (``nearest_word``). ``plain``: texts alone, whole words as they
-    stand. Only passages that share a word with the query are found; ``filter`` is a predicate on
-    passages or a mapping of metadata fields to values. Raises ConfigError for no passages or
-    repeated ids, MissingDependency without bm25s.
+    the word of the passages that it is most likely a misspelling of. Only passages that share a
+    word with the query are found.
+
+    Args:
+        passages: At least one; with different ids.
+        plain: Read texts without titles, and whole words as they stand.
+
+    Raises:
+        ConfigError: There are no passages, or two share an id.
+        MissingDependency: bm25s is not installed.
     """
 
     takes_vector = False
@@ -139,12 +145,25 @@ class BM25Store:
         plain: bool = False,
         whole: bool = False,
     ) -> BM25Store:
-        """The store of passages from ``folder``, made and kept there when it is not in it yet.
+        """The store of passages from a folder, made and kept there when it is not in it yet.
 
-        ``fingerprint`` is theirs (``Corpus.fingerprint``): the index lies in a folder of that name.
-        It is mapped into memory. One that cannot be read, or whose files are not what was written,
-        is made anew; one that cannot be written is logged and not kept. ``whole`` reads and checks
-        all of it, also where its dates say that nothing was written since.
+        The index is mapped into memory. One that cannot be read, or whose files are not what was
+        written, is made anew; one that cannot be written is logged and not kept.
+
+        Args:
+            passages: As for the constructor.
+            folder: Where indexes are kept; this one lies in a folder named after ``fingerprint``.
+            fingerprint: That of the passages, ``Corpus.fingerprint``.
+            plain: As for the constructor.
+            whole: Read and check the whole index, also where its dates say that nothing was written
+                since.
+
+        Returns:
+            The store.
+
+        Raises:
+            ConfigError: There are no passages, or two share an id.
+            MissingDependency: bm25s is not installed.
         """
         bm25s = bm25s_package()
         kept = Path(folder) / f"{'bm25' if plain else 'bm25-stems'}-{fingerprint}"
@@ -167,7 +186,19 @@ class BM25Store:
         return store
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The k best passages, best first; fewer when fewer share a word with ``text``."""
+        """The k best passages for a text.
+
+        Args:
+            text: What is searched for.
+            vector: Not used.
+            k: Maximum number of hits.
+            filter: A predicate on passages, or a mapping of metadata fields to the values they must
+                equal.
+
+        Returns:
+            Hits with their BM25 scores, best first; fewer than k where fewer share a word with the
+            text.
+        """
         wanted = count("k", k)
         kept = passing(self._passages, filter)
         words = [] if self._index is None else self._words.of_query(text, self._index)
@@ -182,7 +213,7 @@ class BM25Store:
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
-        """``search`` in a thread."""
+        """The same as ``search``, in a thread."""
         return await in_thread(self.search, text, vector, k=k, filter=filter)
 
     def __len__(self) -> int:

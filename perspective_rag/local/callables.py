@@ -21,10 +21,12 @@ from perspective_rag.types import Completion, Hit, Matrix, Passage, Prompt, Vect
 
 
 class CallableEmbedder:
-    """An embedder from ``function(texts) -> rows``, one row of equal length for each text.
+    """An embedder from a function of your own.
 
-    ``query_function`` embeds queries where they are treated differently; ``name`` tells caches
-    which model it is. Raises ConfigError when the rows do not fit the texts.
+    Args:
+        function: Given a list of texts, it returns one row of numbers for each, all of one length.
+        query_function: Embeds queries, where they are treated differently. None: ``function`` does.
+        name: Tells caches which model it is: change it when the model changes.
     """
 
     def __init__(
@@ -39,22 +41,44 @@ class CallableEmbedder:
         self._queries = query_function or function
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d)."""
+        """Embeds queries.
+
+        Args:
+            texts: The queries.
+
+        Returns:
+            One row for each, shape (n, d).
+
+        Raises:
+            ConfigError: The function's rows do not fit the texts.
+        """
         return _rows(self._queries, texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d)."""
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            One row for each, shape (n, d).
+
+        Raises:
+            ConfigError: The function's rows do not fit the texts.
+        """
         return _rows(self._passages, texts)
 
 
 class CallableStore:
-    """A store from ``function(text, k)``, or ``function(vector, k)`` with ``takes_vector``.
+    """A store from a function of your own.
 
-    It returns, best first, Hits, Passages, texts, or (passage or text, score) pairs with higher
-    scores better. A text's id is derived from it, so the same text is the same passage. A filter is
-    handed on as the keyword ``filter``; a function without one makes filtered searches raise
-    CapabilityError. ``afunction`` is awaited instead in asynchronous use. Raises ConfigError when
-    what comes back is something else.
+    Args:
+        function: Called as ``function(text, k)``, or ``function(vector, k)`` with ``takes_vector``.
+            It returns, best first, Hits, Passages, texts, or (passage or text, score) pairs with
+            higher scores better. A text's id is derived from it, so the same text is the same
+            passage. A filter is handed on as the keyword ``filter``.
+        afunction: Awaited instead in asynchronous use. None: ``function`` runs in a thread.
+        takes_vector: True for a function that searches by vector, shape (d,).
     """
 
     def __init__(
@@ -69,7 +93,21 @@ class CallableStore:
         self._afunction = afunction
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """What the function finds, at most k hits."""
+        """What the function finds.
+
+        Args:
+            text: What is searched for.
+            vector: Its vector, shape (d,); None for a store that searches by text.
+            k: Maximum number of hits.
+            filter: Handed to the function. None: no filter.
+
+        Returns:
+            At most k hits, best first.
+
+        Raises:
+            CapabilityError: There is a filter, and the function takes none.
+            ConfigError: The function returns something else than hits, or the vector is missing.
+        """
         options = _filter_option(self._function, filter)
         query = self._query(text, vector)
         with scrubbing():
@@ -78,7 +116,7 @@ class CallableStore:
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
-        """The same from ``afunction``, or from the function in a thread."""
+        """The same as ``search``, from ``afunction``, or from the function in a thread."""
         if self._afunction is None:
             return await in_thread(self.search, text, vector, k=k, filter=filter)
         options = _filter_option(self._afunction, filter)
@@ -93,12 +131,13 @@ class CallableStore:
 
 
 class CallableLLM:
-    """A language model from ``function(prompt) -> reply``, both texts.
+    """A language model from a function of your own.
 
-    The system and the user part of a prompt are joined by a blank line; its schema, choices and
-    sampling options are not handed on. ``afunction`` is awaited instead in asynchronous use. Raises
-    LLMError, with the cause, when the function fails, and LLMReplyError when the reply is not a
-    text.
+    Args:
+        function: Given a prompt, it returns the reply, both strings. System and user part are
+            joined by a blank line; schema, choices and sampling options are not handed on.
+        afunction: Awaited instead in asynchronous use. None: ``function`` runs in a thread.
+        name: Tells caches which model it is: change it when the model changes.
     """
 
     def __init__(
@@ -113,20 +152,31 @@ class CallableLLM:
         self._afunction = afunction
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The function's reply."""
+        """The function's reply.
+
+        Args:
+            prompt: What is asked.
+
+        Returns:
+            The reply.
+
+        Raises:
+            LLMError: The function failed; the cause is kept.
+            LLMReplyError: The reply is no string.
+        """
         try:
-            reply = self._function(_joined(prompt))
+            reply = self._function(_as_text(prompt))
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised)
             raise failure from failure.__cause__
         return _completion(reply, prompt)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The reply of ``afunction``, or of the function in a thread."""
+        """The same as ``complete``, from ``afunction``, or from the function in a thread."""
         if self._afunction is None:
             return await in_thread(self.complete, prompt)
         try:
-            reply = await self._afunction(_joined(prompt))
+            reply = await self._afunction(_as_text(prompt))
         except Exception as raised:
             failure = no_reply(self.name, prompt, raised)
             raise failure from failure.__cause__
@@ -195,7 +245,7 @@ def _unusable(found: Any) -> ConfigError:
     )
 
 
-def _joined(prompt: Prompt) -> str:
+def _as_text(prompt: Prompt) -> str:
     return f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
 
 

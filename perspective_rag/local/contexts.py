@@ -33,8 +33,11 @@ Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective |
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score in [0, 1], higher is better, and the reason for it; ``value`` is None where there is
-    nothing to score.
+    """A score and the reason for it.
+
+    Attributes:
+        value: In [0, 1], higher is better. None: there is nothing to score.
+        reason: Why, for people to read.
     """
 
     value: float | None
@@ -44,14 +47,23 @@ class Score:
 class ContextReader:
     """Has a judge read the contexts that a RAG chain retrieved for a question; nothing is searched.
 
-    ``judge``: "default" is the packaged one. ``embedder`` measures what a context has to do with
-    the question ("default": the packaged one); with None every context counts as being about it.
-    ``extractor`` finds the perspectives of a question (default: by rules) that ``perspectives``
-    does not name: those of every question, or a mapping from a question to its own. The other
-    parameters are options of ``PipelineOptions``.
+    A judge or embedder that fails raises: a score of what was not read would be a guess.
 
-    A judge or embedder that fails raises: a score of what was not read would be a guess. Raises
-    MissingDependency where a packaged model cannot be loaded.
+    Args:
+        judge: Reads the contexts; "default" is the packaged one.
+        embedder: Measures what a context has to do with the question; "default" is the packaged
+            one. None: every context counts as being about it.
+        extractor: Finds the perspectives that ``perspectives`` does not name. None: rules.
+        perspectives: Those of every question, or a mapping from a question to its own.
+        min_support: As in ``PipelineOptions``.
+        relevance_floor: As in ``PipelineOptions``.
+        calibration: As in ``PipelineOptions``.
+        timeout: As in ``PipelineOptions``.
+        limiter: As in ``PerspectivePipeline``.
+
+    Raises:
+        ConfigError: A component or an option cannot be used.
+        MissingDependency: A packaged model cannot be loaded.
     """
 
     def __init__(
@@ -94,13 +106,22 @@ class ContextReader:
         contexts: Sequence[str],
         perspectives: Sequence[Perspective | str] | None = None,
     ) -> RetrievalResult:
-        """What the contexts say; a passage's id is the place of its context, from "1" on.
+        """Reads contexts and judges those that are about the question.
 
-        Every context is judged that is about the question. ``perspectives`` go before those of the
-        constructor. Raises ConfigError for contexts that are no texts, and what judge and embedder
-        raise.
+        Args:
+            question: The question that they were retrieved for.
+            contexts: Their texts.
+            perspectives: The perspectives, instead of those of the constructor; strings get the ids
+                p1, p2, ...
+
+        Returns:
+            The result; a passage's id is the place of its context, from "1" on.
+
+        Raises:
+            ConfigError: The contexts are no list of strings.
+            PerspectiveRAGError: Judge or embedder failed.
         """
-        hits, asked = self._asked(question, contexts, perspectives)
+        hits, asked = self._request(question, contexts, perspectives)
         return self._pipeline.choose(question, hits, **asked)
 
     async def aread(
@@ -110,10 +131,10 @@ class ContextReader:
         perspectives: Sequence[Perspective | str] | None = None,
     ) -> RetrievalResult:
         """The same as ``read``, without blocking the event loop."""
-        hits, asked = self._asked(question, contexts, perspectives)
+        hits, asked = self._request(question, contexts, perspectives)
         return await self._pipeline.achoose(question, hits, **asked)
 
-    def _asked(
+    def _request(
         self,
         question: str,
         contexts: Sequence[str],
@@ -140,12 +161,18 @@ def _nothing(text: str, k: int) -> list[Hit]:
 def coverage_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
-    """The share of the perspectives under which at least one passage is listed.
+    """The fraction of the perspectives under which at least one passage is listed.
 
-    None where the question has no perspectives; ``silent`` where no passage is about it. ``judge``
-    is named in the reason.
+    Args:
+        result: What ``ContextReader.read`` returned.
+        judge: The judge that the reason names. None: it names none.
+        silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
+            None: no score.
+
+    Returns:
+        The score; its value is None where the question has no perspectives.
     """
-    abstained = _abstained(result, silent)
+    abstained = _no_score(result, silent)
     if abstained is not None:
         return abstained
     coverage = result.coverage
@@ -165,12 +192,18 @@ def coverage_score(
 def listed_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
-    """The share of the passages that are listed as support of a perspective.
+    """The fraction of the passages that are listed as support of a perspective.
 
-    None where the question has no perspectives; ``silent`` where no passage is about it. ``judge``
-    is named in the reason.
+    Args:
+        result: What ``ContextReader.read`` returned.
+        judge: The judge that the reason names. None: it names none.
+        silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
+            None: no score.
+
+    Returns:
+        The score; its value is None where the question has no perspectives.
     """
-    abstained = _abstained(result, silent)
+    abstained = _no_score(result, silent)
     if abstained is not None:
         return abstained
     coverage = result.coverage
@@ -182,7 +215,7 @@ def listed_score(
     return Score(float(np.mean(listed)), f"{'; '.join(said)}. {_judged_by(result, judge)}")
 
 
-def _abstained(result: RetrievalResult, silent: float | None) -> Score | None:
+def _no_score(result: RetrievalResult, silent: float | None) -> Score | None:
     """The score where there is nothing to score; None where there is."""
     if not result.perspectives:
         why = result.caution or f"{result.reading.rstrip('.')}. Name them where it has any."

@@ -89,12 +89,15 @@ _CHUNK = 16_384
 
 
 class NumpyStore:
-    """Passages by cosine to the query vector; scores are in [-1, 1].
+    """Searches passages by their cosine to the query vector, without an index.
 
-    ``embeddings`` has shape (n, d), a row for each passage, and may be memory-mapped; a copy is
-    kept as unit rows in float32. ``filter`` is a predicate on passages or a mapping of metadata
-    fields to values; the k best of those that pass are found. Raises ConfigError for no
-    passages, for repeated ids and for embeddings that do not fit them.
+    Args:
+        passages: At least one; with different ids.
+        embeddings: Shape (n_passages, d), a row for each passage; may be memory-mapped. A copy is
+            kept as unit rows in float32.
+
+    Raises:
+        ConfigError: There are no passages, two share an id, or the embeddings do not fit them.
     """
 
     takes_vector = True
@@ -115,7 +118,22 @@ class NumpyStore:
             self._add(start, np.ascontiguousarray(normalised(piece), dtype=np.float32))
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The k best passages, best first; fewer when fewer there are or pass the filter."""
+        """The k passages nearest to a vector.
+
+        Args:
+            text: Not used.
+            vector: The query's vector, shape (d,).
+            k: Maximum number of hits.
+            filter: A predicate on passages, or a mapping of metadata fields to the values they must
+                equal.
+
+        Returns:
+            Hits with their cosines in [-1, 1], best first; fewer than k where fewer pass the
+            filter.
+
+        Raises:
+            ConfigError: There is no vector, it has another length, or the filter is something else.
+        """
         if vector is None:
             raise ConfigError(f"{type(self).__name__} searches by vector: pass an embedder")
         query = as_vector(vector, "the query vector", size=self._dimensions)
@@ -135,11 +153,18 @@ class NumpyStore:
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
-        """``search`` in a thread."""
+        """The same as ``search``, in a thread."""
         return await in_thread(self.search, text, vector, k=k, filter=filter)
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
-        """Unit rows of the passages, shape (n, d); NaN rows for those that are not in the store."""
+        """The vectors of passages, found by their ids.
+
+        Args:
+            passages: Any passages.
+
+        Returns:
+            Unit rows, shape (n_passages, d); NaN for passages that are not in the store.
+        """
         result: Matrix = np.full((len(passages), self._dimensions), np.nan, dtype=np.float32)
         for row, passage in zip(result, passages, strict=True):
             position = self._position(passage.id)
@@ -175,8 +200,15 @@ _log = logging.getLogger(__name__)
 class FaissStore(NumpyStore):
     """A ``NumpyStore`` on an exact FAISS index (inner product of unit rows).
 
-    Searches without a filter run on the GPU where FAISS finds one. Raises MissingDependency without
-    FAISS, and ConfigError as ``NumpyStore`` does.
+    Searches without a filter run on the GPU where FAISS finds one.
+
+    Args:
+        passages: At least one; with different ids.
+        embeddings: Shape (n_passages, d), a row for each passage; may be memory-mapped.
+
+    Raises:
+        ConfigError: There are no passages, two share an id, or the embeddings do not fit them.
+        MissingDependency: FAISS is not installed.
     """
 
     def __init__(self, passages: Sequence[Passage], embeddings: ArrayLike) -> None:

@@ -32,7 +32,7 @@ def larger_judge() -> TwoSidedJudge | None:
     runs on is not installed, or where its weights were found to list nothing soundly (threshold 1):
     then nothing is read a second time.
     """
-    found = _loaded()
+    found = _find_larger()
     if isinstance(found, TwoSidedJudge):
         return found
     _LOGGER.info(
@@ -43,7 +43,7 @@ def larger_judge() -> TwoSidedJudge | None:
     return None
 
 
-def _loaded() -> TwoSidedJudge | str:
+def _find_larger() -> TwoSidedJudge | str:
     """The judge, or why there is none."""
     try:
         package: Any = importlib.import_module(PACKAGE)
@@ -78,17 +78,32 @@ def load_judge(
     threshold: float = 0.5,
     **options: Any,
 ) -> LLMJudge | CrossEncoderJudge:
-    """A published judge (``judge.presets.PRESETS``), ready to be asked; weights load at first use.
+    """A published judge by its name; weights load at first use.
 
-    ``engine`` is "transformers" or "vllm" (in this process) or "server" (any OpenAI-compatible one;
-    give its ``base_url``); None is the preset's own. ``model`` and ``adapter`` replace the
-    preset's, for a local copy or the name a server gives it. ``prompt`` is a file with
-    ``{{passage}}`` and ``{{perspective}}`` in place of this project's wording, the authors' for
-    example. ``threshold`` is the P(support) that counts as support: 0.5 is the models' own answer.
-    Further keywords go to ``TransformersLLM``, ``VLLMEngine``, ``OpenAICompatibleLLM`` or
-    ``CrossEncoderJudge``.
+    Args:
+        name: "t5-11b-true-nli", "llama-2-13b-chat", "llama-2-70b-chat", "zephyr-7b", "gemma-7b",
+            "mistral-7b", "mistral-7b-berds", "mistral-7b-berds-adapter", "gpt-4" or
+            "gpt-4-one-shot" (BERDS, Table 7); "deberta-v3-large-nli", "deberta-v3-base-nli",
+            "roberta-large-mnli" or "bart-large-mnli".
+        engine: "transformers" or "vllm" (in this process), or "server" (any OpenAI-compatible one;
+            give its ``base_url``). None: the first that the judge can run on.
+        model: Replaces the judge's own model: a local copy, or the name that a server gives it.
+        adapter: Replaces the judge's own PEFT adapter.
+        revision: The hub's branch, tag or commit. None: the hub's default branch.
+        prompt: A file with ``{{passage}}`` and ``{{perspective}}`` instead of this project's
+            wording, the authors' for example.
+        threshold: In [0, 1]: P(support) that counts as support; 0.5 is the models' own answer.
+            Higher: fewer passages do.
+        **options: Go to ``TransformersLLM``, ``VLLMEngine``, ``OpenAICompatibleLLM`` or
+            ``CrossEncoderJudge``, whichever runs the model.
 
-    Raises ConfigError for an unknown name and for an engine that cannot run the model.
+    Returns:
+        The judge.
+
+    Raises:
+        ConfigError: The name is unknown, or the judge cannot be used with this engine, adapter,
+            revision or prompt.
+        MissingDependency: What the engine runs on is not installed.
     """
     chosen = preset(name)
     through = engine or chosen.engines[0]

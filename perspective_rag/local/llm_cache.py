@@ -20,13 +20,20 @@ from perspective_rag.validation import from_json
 
 
 class CachedLLM:
-    """A language model that is asked each prompt once; ``path`` is a SQLite file, made if missing.
+    """A language model whose replies are kept in a file: each prompt is asked once.
 
     The key is a hash of the model's ``name`` and every field of the prompt, the value JSON: the
     names of model and prompt, and the raw reply with its token counts. Failures and blank replies
     are never kept. Threads, event loops and processes can share a file; when two ask at once, both
-    get the reply that was stored first. Raises ConfigError when the file cannot be opened; where it
-    cannot be read or written later, the model's own reply is returned with a warning.
+    get the reply that was stored first. Where the file cannot be read or written later, the model's
+    own reply is returned with a warning.
+
+    Args:
+        llm: Is asked what is not in the file yet.
+        path: A SQLite file, made if missing.
+
+    Raises:
+        ConfigError: The file cannot be opened.
     """
 
     def __init__(self, llm: LLM, path: str | Path) -> None:
@@ -46,13 +53,23 @@ class CachedLLM:
         return self.llm.name
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The stored reply, or the model's."""
+        """The stored reply, or else the model's.
+
+        Args:
+            prompt: What is asked.
+
+        Returns:
+            The reply.
+
+        Raises:
+            LLMError: The model failed.
+        """
         key = self._key(prompt)
         known = self._stored(key)
         return known or self._keep(key, prompt, self.llm.complete(prompt))
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same without blocking the event loop."""
+        """The same as ``complete``, without blocking the event loop."""
         key = self._key(prompt)
         known = await in_thread(self._stored, key)
         if known:

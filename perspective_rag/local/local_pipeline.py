@@ -67,23 +67,38 @@ def local_pipeline(
     on_progress: Progress | None = None,
     **options: Unpack[LocalArguments],
 ) -> PerspectivePipeline:
-    """A pipeline over a corpus with the package's own embedder and judge, both int8 on ONNX
-    Runtime.
+    """A pipeline over a corpus with the package's own embedder and judge.
 
-    By default passages are found by BM25 and ordered by cosine, with embeddings made as they are
-    needed: it answers at once; the same embeddings rule out what has nothing to do with a
-    perspective before the judge reads it. ``dense=True`` embeds the whole corpus first (about 100
-    passages a second on two cores) and searches by vector; ``on_progress`` is called with passages
-    done and in all. ``cache`` is a folder in which the indexes and embeddings are kept, by content
-    and model; None keeps nothing. ``llm`` is a language model that is asked twice a question: for
-    its sides (``LLMExtractor``) and for the verdicts on all candidates (``LLMListJudge``), with
-    rules and the package's judge to fall back on; an ``extractor`` or ``judge`` of your own takes
-    its place. ``llm_judge``, an ``LLMJudge`` for example, is asked again about the pairs that the
-    package's judge leaves uncertain instead, a call for each, which is dear (see ``CascadeJudge``).
-    With ``reread_k=12`` what the package's judge would list is read again by the larger one, where
-    the distribution ``perspective-rag-judge`` is installed, or by ``second_judge``. ``options``
-    are the pipeline's, its ``extractor`` and ``expander`` among them. Raises ConfigError for
-    ``llm_judge`` together with ``judge``.
+    Both run on ONNX Runtime, int8. By default passages are found by BM25 and ordered by cosine,
+    with embeddings made as they are needed: it answers at once. The same embeddings rule out what
+    has nothing to do with a perspective before the judge reads it.
+
+    Args:
+        corpus: The passages.
+        cache: A folder in which indexes and embeddings are kept, by content and model. None:
+            nothing is kept.
+        dense: Embed the whole corpus first (about 100 passages a second on two cores) and search by
+            vector.
+        embedder: Embeds instead of the package's own.
+        judge: Judges instead of the package's own.
+        llm: A language model that is asked twice a question: for its sides (``LLMExtractor``) and
+            for the verdicts on all candidates (``LLMListJudge``), with rules and the package's
+            judge to fall back on. An ``extractor`` or ``judge`` of your own takes its place.
+        llm_judge: Is asked again about the pairs that the package's judge leaves uncertain, such as
+            an ``LLMJudge``: a call for each, which is dear (see ``CascadeJudge``).
+        second_judge: With ``reread_k=12``, reads again what the package's judge would list. None:
+            the larger judge, where the distribution ``perspective-rag-judge`` is installed.
+        on_progress: With ``dense``, called with the number of passages embedded and of all
+            passages.
+        **options: Further arguments and options of ``PerspectivePipeline``, such as ``extractor``
+            or ``k``.
+
+    Returns:
+        The pipeline.
+
+    Raises:
+        ConfigError: ``llm_judge`` is given together with ``judge``, or an option cannot be used.
+        MissingDependency: What a part runs on is not installed.
     """
     if judge is not None and llm_judge is not None:
         raise ConfigError(

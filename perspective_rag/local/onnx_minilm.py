@@ -54,15 +54,24 @@ _FED = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 class OnnxMiniLM:
-    """Unit embeddings of 384 dimensions; with paths, any BERT-like sentence encoder in ONNX.
+    """The packaged sentence encoder, all-MiniLM-L6-v2, or any BERT-like one in ONNX.
 
-    ``tokenizer_path`` defaults to the tokenizer.json beside ``model_path``. Texts are cut after
-    ``max_tokens``. Texts of like length go through the model together, at most ``batch_size`` and
-    512 tokens of them; ``threads`` (None: one a core) each take such a batch, so that several texts
-    are needed to keep them busy. The model is loaded at first use and serves any number of threads.
-    A blank text has a row of zeros.
+    Rows are of length 1; the packaged model has 384 dimensions. The model is loaded at first use
+    and serves any number of threads.
 
-    Raises MissingDependency without the packages and ConfigError for files that cannot be used.
+    Args:
+        model_path: An ONNX file. None: the packaged model.
+        tokenizer_path: A tokenizer.json. None: the one beside ``model_path``.
+        max_tokens: Longer texts are cut.
+        batch_size: Maximum number of texts, of like length, that go through the model together; at
+            most 512 tokens do.
+        threads: Batches that are embedded side by side. None: one a core. Several texts are needed
+            to keep them busy.
+        pooling: How tokens become a row: "mean", or "cls" for the first token's.
+
+    Raises:
+        ConfigError: A file or a number cannot be used.
+        MissingDependency: The packaged model is not installed.
     """
 
     def __init__(
@@ -123,11 +132,29 @@ class OnnxMiniLM:
         return f"{self._label}@{found.hexdigest()[:12]}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One unit row for each text, shape (n, d), float32."""
+        """Embeds queries, as passages are embedded.
+
+        Args:
+            texts: The queries.
+
+        Returns:
+            Rows of length 1, shape (n, d), float32; zeros for a blank text.
+        """
         return self.embed_passages(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One unit row for each text, shape (n, d), float32."""
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            Rows of length 1, shape (n, d), float32; zeros for a blank text.
+
+        Raises:
+            ConfigError: The model or the tokenizer cannot be used.
+            MissingDependency: ONNX Runtime or tokenizers is not installed.
+        """
         if not texts:
             return self.embed_passages([""])[:0]
         session, tokenizer = self._load()

@@ -82,17 +82,25 @@ def client_settings(
 
 
 class OpenAICompatibleLLM:
-    """A model by its name on a server that speaks the chat completions protocol.
-
-    ``base_url`` is the server's (None: OpenAI's own, or OPENAI_BASE_URL); ``api_key`` defaults to
-    OPENAI_API_KEY. ``timeout`` is in seconds for one attempt, from connecting to the last byte;
-    there are up to ``1 + max_retries``. ``options`` are further fields of every request, e.g.
-    ``{"reasoning_effort": "low"}``; a field set to None is not sent. ``constrain_choices`` makes
-    vLLM restrict a reply to the choices.
+    """A language model on a server that speaks OpenAI's chat completions protocol.
 
     A server that rejects a JSON schema or log-probabilities is asked again without, and then always
-    without. Threads and event loops can share an instance. Raises MissingDependency without
-    ``openai``, and ConfigError for values out of range.
+    without. Threads and event loops can share an instance.
+
+    Args:
+        model: Its name on the server.
+        base_url: The server's address. None: OPENAI_BASE_URL, else OpenAI's own.
+        api_key: The key. None: OPENAI_API_KEY.
+        timeout: Seconds for one attempt, from connecting to the last byte.
+        max_retries: Further attempts after the first.
+        max_concurrency: Calls at a time; others wait.
+        options: Further fields of every request, such as ``{"reasoning_effort": "low"}``; a field
+            set to None is not sent.
+        constrain_choices: Make vLLM restrict a reply to the choices.
+
+    Raises:
+        ConfigError: The model has no name, or a number is out of range.
+        MissingDependency: The package ``openai`` is not installed.
     """
 
     def __init__(
@@ -151,16 +159,36 @@ class OpenAICompatibleLLM:
         return f"OpenAICompatibleLLM({self.model!r}, base_url={public_address(self.base_url)!r})"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply; raises LLMError, with the cause, when there is none."""
+        """The model's reply.
+
+        Args:
+            prompt: What is asked.
+
+        Returns:
+            The reply with its tokens.
+
+        Raises:
+            LLMError: There is no reply; the cause is kept.
+        """
         return run(self._exchange(prompt), limits=_OWN_LIMITS)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same without blocking the event loop."""
+        """The same as ``complete``, without blocking the event loop."""
         return await arun(self._exchange(prompt), limits=_OWN_LIMITS)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """The reply piece by piece, over a connection of its own; raises LLMError, with the cause,
-        where it fails. ``timeout`` holds for connecting and between two pieces.
+        """The reply piece by piece, over a connection of its own.
+
+        ``timeout`` holds for connecting, and between two pieces.
+
+        Args:
+            prompt: What is asked.
+
+        Yields:
+            Pieces of the text.
+
+        Raises:
+            LLMError: There is no reply, or it breaks off; the cause is kept.
         """
         request = self._request(prompt, self._extras(prompt) & {"schema"} - self._rejected)
         try:
@@ -188,9 +216,9 @@ class OpenAICompatibleLLM:
     def _exchange(self, prompt: Prompt) -> Flow[Completion]:
         wanted = self._extras(prompt) - self._rejected
         try:
-            reply = yield from self._sent(prompt, wanted)
+            reply = yield from self._send(prompt, wanted)
             if wanted and getattr(reply.error, "status_code", None) in (400, 422):
-                reply = yield from self._sent(prompt, frozenset())
+                reply = yield from self._send(prompt, frozenset())
                 if reply.error is None:
                     # Only now is it known that the extras, and not the prompt, were at fault.
                     with self._lock:
@@ -203,7 +231,7 @@ class OpenAICompatibleLLM:
             failure = no_reply(self.name, prompt, raised, self._secrets)
             raise failure from failure.__cause__
 
-    def _sent(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
+    def _send(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
         request = self._request(prompt, extras)
         return call("llm", self._create, request, afunction=self._acreate)
 

@@ -19,11 +19,14 @@ _ENDS = 1 << 20
 
 
 class SentenceTransformerEmbedder:
-    """Unit embeddings by a sentence-transformers model, from a Hugging Face id or a folder.
+    """Embeds with a sentence-transformers model, loaded at first use.
 
-    ``query_prompt`` is put before queries; without one the model's own prompts for queries and
-    documents are used. The model is loaded at first use. A blank text has a row of zeros. Raises
-    MissingDependency without the library.
+    Args:
+        model: A Hugging Face id or a folder.
+        query_prompt: Is put before queries. None: the model's own prompts for queries and
+            documents.
+        device: Where it runs, such as "cuda". None: the library's choice.
+        batch_size: Texts that go through the model together. Higher: faster on a GPU, more memory.
     """
 
     def __init__(
@@ -53,13 +56,33 @@ class SentenceTransformerEmbedder:
         return f"{folder.resolve().name}@{fingerprint(ends, digits=12)}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One unit row for each text, shape (n, d), float32."""
+        """Embeds queries.
+
+        Args:
+            texts: The queries.
+
+        Returns:
+            Rows of length 1, shape (n, d), float32; zeros for a blank text.
+
+        Raises:
+            MissingDependency: sentence-transformers is not installed.
+        """
         if self._query_prompt is not None:
             return self._rows("encode", texts, prompt=self._query_prompt)
         return self._rows("encode_query", texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One unit row for each text, shape (n, d), float32."""
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            Rows of length 1, shape (n, d), float32; zeros for a blank text.
+
+        Raises:
+            MissingDependency: sentence-transformers is not installed.
+        """
         return self._rows("encode_document", texts)
 
     def _rows(self, method: str, texts: Sequence[str], **options: Any) -> Matrix:
@@ -67,7 +90,7 @@ class SentenceTransformerEmbedder:
             return self._rows(method, [""], **options)[:0]
         with self._lock:
             if self._model is None:
-                self._model = self._loaded()
+                self._model = self._load()
             found = getattr(self._model, method)(
                 list(texts),
                 batch_size=self._batch_size,
@@ -80,7 +103,7 @@ class SentenceTransformerEmbedder:
         rows[[i for i, text in enumerate(texts) if not text.strip()]] = 0.0
         return rows
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:

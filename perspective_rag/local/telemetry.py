@@ -315,12 +315,18 @@ class OpenTelemetry:
     to the pipeline is the parent, and what a model's client traces itself stands below its call.
     They carry counts, degradations (as events) and types of errors. Metrics:
     ``perspective_rag.requests``, ``.judged_pairs``, ``.degradations`` (counters), ``.duration`` and
-    ``.call.duration`` (histograms, in seconds, by ``perspective_rag.stage``).
+    ``.call.duration`` (histograms, in seconds, by ``perspective_rag.stage``). Without an SDK that
+    is set up nothing is recorded.
 
-    ``tracer_provider`` and ``meter_provider`` are the process's own by default.
-    ``capture_text=True`` adds what people write and read: the question, the queries, the messages
-    of errors, the ids of the passages. Raises MissingDependency where ``opentelemetry-api`` is not
-    installed; without an SDK that is set up nothing is recorded.
+    Args:
+        tracer_provider: Where spans go. None: the process's own.
+        meter_provider: Where metrics go. None: the process's own.
+        capture_text: Add what people write and read: the question, the queries, the messages of
+            errors, the ids of the passages.
+
+    Raises:
+        ConfigError: capture_text is no bool.
+        MissingDependency: ``opentelemetry-api`` is not installed.
     """
 
     def __init__(
@@ -375,7 +381,15 @@ class OpenTelemetry:
         return self._of_the_process
 
     def observe(self, question: str, options: PipelineOptions) -> Observer:
-        """The spans of one request."""
+        """Begins the spans of one request; the pipeline calls it.
+
+        Args:
+            question: The question.
+            options: The options of the request.
+
+        Returns:
+            What is told of the request's steps.
+        """
         return RequestSpans(self._told, question, options)
 
     def __copy__(self) -> OpenTelemetry:

@@ -214,13 +214,16 @@ ExtractorFunction = Callable[[str], Found | Awaitable[Found]]
 
 
 class CallableExtractor:
-    """An extractor from ``function(question)``, plain or ``async``.
+    """An extractor from a function of your own, plain or ``async``.
 
-    It returns the perspectives, strings or ``Perspective`` objects, or an ``Extraction``; None or
-    an empty list means that the question invites none. ``name`` stands for it in messages.
+    Args:
+        function: Given the question, it returns the perspectives, strings or ``Perspective``
+            objects, or an ``Extraction``; None or an empty list means that the question invites
+            none.
+        name: Stands for it in messages. None: the function's own name.
 
-    Raises what the function raises, which the pipeline records as a degradation, and ConfigError
-    for a function that does not take one argument or that returns something else.
+    Raises:
+        ConfigError: The function does not take one argument.
     """
 
     def __init__(self, function: ExtractorFunction, *, name: str | None = None) -> None:
@@ -228,7 +231,19 @@ class CallableExtractor:
         self.name = name or self._function.name
 
     def extract(self, question: str) -> Flow[Extraction]:
-        """What the function finds; strings get the ids p1, p2, ..."""
+        """What the function finds.
+
+        What it raises is raised; the pipeline records it as a degradation.
+
+        Args:
+            question: The question.
+
+        Returns:
+            The perspectives; strings get the ids p1, p2, ...
+
+        Raises:
+            ConfigError: The function returns something else.
+        """
         reply = yield from call(
             "extract", self._function.run, question, afunction=self._function.awaited
         )
@@ -236,11 +251,11 @@ class CallableExtractor:
             raise reply.error
         if isinstance(reply.value, Extraction):
             return reply.value
-        if not self._checked(reply.value):
+        if not self._check(reply.value):
             return Extraction(question, kind="factual")
         return extraction_of(question, reply.value)
 
-    def _checked(self, returned: Any) -> tuple[Perspective, ...]:
+    def _check(self, returned: Any) -> tuple[Perspective, ...]:
         try:
             return as_perspectives(() if returned is None else returned)
         except ConfigError as error:

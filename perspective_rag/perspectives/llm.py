@@ -42,11 +42,19 @@ SCHEMA: dict[str, Any] = {
 
 
 class LLMExtractor:
-    """Asks a language model which answers people give to a question, at most ``max_perspectives``.
+    """Asks a language model which answers people give to a question.
 
-    ``prompt`` is a file that replaces ``prompts/extract_perspectives.txt``. When the model fails or
-    its reply cannot be used, that is recorded and ``fallback`` takes the question; without a
-    fallback it has no perspectives.
+    When the model fails or its reply cannot be used, that is recorded and ``fallback`` takes the
+    question.
+
+    Args:
+        llm: The model.
+        max_perspectives: Maximum number of perspectives.
+        prompt: A file that replaces ``prompts/extract_perspectives.txt``.
+        fallback: Another extractor. None: the question then has no perspectives.
+
+    Raises:
+        ConfigError: A component, the number or the prompt cannot be used.
     """
 
     def __init__(
@@ -64,9 +72,14 @@ class LLMExtractor:
         self.fallback = fallback
 
     def extract(self, question: str) -> Flow[Extraction]:
-        """The neutral question and its perspectives, with ids "p1", "p2", ... in the model's order.
+        """The neutral question and its perspectives.
 
-        A question that invites none gets none, and a blank question costs no call.
+        Args:
+            question: The question; a blank one costs no call.
+
+        Returns:
+            Perspectives with the ids "p1", "p2", ... in the model's order; none where the question
+            invites none.
         """
         if not question.strip():
             return Extraction(root=question)

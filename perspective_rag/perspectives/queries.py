@@ -21,16 +21,26 @@ from perspective_rag.validation import check_component, count
 
 @dataclass(frozen=True, slots=True)
 class StatementExpander:
-    """Searches with each perspective (BERDS section 6, "query the retriever with each
-    perspective").
+    """Searches with each perspective.
 
-    ``with_question=True`` puts the question before it, as the authors' published code does.
+    BERDS, section 6: "query the retriever with each perspective".
+
+    Attributes:
+        with_question: Put the question before the perspective, as the authors' published code does.
     """
 
     with_question: bool = False
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
-        """One query for each perspective, in their order."""
+        """One query for each perspective.
+
+        Args:
+            question: The question.
+            perspectives: Its perspectives.
+
+        Returns:
+            The queries, in the order of the perspectives.
+        """
         lead = f"{question} " if self.with_question else ""
         return [Query(lead + perspective.text, perspective.id) for perspective in perspectives]
 
@@ -40,7 +50,15 @@ class NoExpansion:
     """Searches with the question alone."""
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
-        """No further query."""
+        """No further query.
+
+        Args:
+            question: Not used.
+            perspectives: Not used.
+
+        Returns:
+            An empty list.
+        """
         return []
 
 
@@ -73,12 +91,20 @@ SCHEMA: dict[str, Any] = {
 
 
 class LLMExpander:
-    """Asks a language model for ``per_perspective`` queries a perspective, all at once.
+    """Asks a language model for queries, all perspectives at once.
 
     A query is a claim such as a passage for the perspective could make; those of one perspective
-    share its seats among the candidates. More: other reasons are found, one search each.
-    ``prompt`` is a file that replaces ``prompts/expand_queries.txt``. A perspective for which no
-    usable query came back is searched by its own text; that, and every shortfall, is recorded.
+    share its seats among the candidates. A perspective for which no usable query came back is
+    searched by its own text; that, and every shortfall, is recorded.
+
+    Args:
+        llm: The model.
+        per_perspective: Queries for each perspective. More: other reasons are found, one search
+            each.
+        prompt: A file that replaces ``prompts/expand_queries.txt``.
+
+    Raises:
+        ConfigError: The model, the number or the prompt cannot be used.
     """
 
     def __init__(
@@ -89,7 +115,15 @@ class LLMExpander:
         self.template = load_prompt("expand_queries", prompt)
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
-        """The queries, perspective by perspective: none empty, none twice, none the question."""
+        """Writes the queries.
+
+        Args:
+            question: The question.
+            perspectives: Its perspectives.
+
+        Returns:
+            The queries, perspective by perspective: none empty, none twice, none the question.
+        """
         if not perspectives:
             return []
         prompts = [self._prompt(question, perspective) for perspective in perspectives]

@@ -442,12 +442,23 @@ def _explained(found: Reading) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GivenPerspectives:
-    """Perspectives named in advance, the same for every question."""
+    """Perspectives named in advance, the same for every question.
+
+    Attributes:
+        perspectives: The perspectives, with different ids.
+    """
 
     perspectives: tuple[Perspective, ...]
 
     def extract(self, question: str) -> Extraction:
-        """The given perspectives."""
+        """The given perspectives.
+
+        Args:
+            question: The question.
+
+        Returns:
+            The question with the perspectives; exclusive where they are the sides of claims.
+        """
         return Extraction(
             question,
             self.perspectives,
@@ -505,22 +516,36 @@ def both_sides(claim: str | Statement, *, number: int = 1) -> tuple[Perspective,
 class RuleExtractor:
     """Finds perspectives in the wording of the question.
 
-    In this order: what invites no perspectives (small talk, tasks, the asker's own affairs, facts
-    to look up, another language); a side that the question asks for ("arguments against X"); named
-    alternatives ("A or B", "which is best: A, B or C"); the statement and the opposite of a yes/no
-    question, a survey question, a reported view, a demand or a statement. A side that fails a
-    check (``sanity.sound``) is dropped, and the question is open. ``Extraction.kind`` and
-    ``.reading`` say how the question was read.
+    In this order:
 
-    The rules cannot name the answers to "what is the best way to ...", and know by its wording
-    alone whether a question is contentious: in doubt it is. ``language`` other than English gets no
-    perspectives by rule, and the reading says so.
+    1. What invites no perspectives: small talk, tasks, the asker's own affairs, facts to look up,
+       another language.
+    2. A side that the question asks for ("arguments against X").
+    3. Named alternatives ("A or B", "which is best: A, B or C").
+    4. The statement and the opposite of a yes/no question, a survey question, a reported view, a
+       demand or a statement.
+
+    A side that does not read as a sound sentence is dropped, and the question is open.
+    ``Extraction.kind`` and ``.reading`` say how the question was read. The rules cannot name the
+    answers to "what is the best way to ...", and know by its wording alone whether a question is
+    contentious: in doubt it is.
+
+    Attributes:
+        language: Language of the question. Other than English it gets no perspectives by rule, and
+            the reading says so.
     """
 
     language: str = "en"
 
     def extract(self, question: str) -> Extraction:
-        """The extraction."""
+        """The perspectives of a question, by rule.
+
+        Args:
+            question: The question.
+
+        Returns:
+            The perspectives, the sort of question, and how it was read.
+        """
         return extract_by_rule(question, language=self.language)
 
 

@@ -62,19 +62,13 @@ def options_page() -> str:
 
 
 def _described(docstring: str) -> dict[str, str]:
-    """The meaning of each option: the items of the docstring's list."""
-    meanings = {}
-    for item in re.split(r"^- ", docstring, flags=re.MULTILINE)[1:]:
-        text = " ".join(item.split())
-        name = re.match(r"``(\w+)``( in \[[^]]+\])?: ", text)
-        assert name, f"an option is described as '- ``name``: meaning', got {text!r}"
-        meaning = text[name.end() :].replace("``", "`").replace("|", "\\|")
-        meanings[name[1]] = (
-            meaning[0].upper()
-            + meaning[1:]
-            + (f" Range: {name[2].removeprefix(' in ')}." if name[2] else "")
-        )
-    return meanings
+    """The meaning of each option: the entries of the docstring's section ``Attributes``."""
+    section = docstring.partition("Attributes:\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, flags=re.MULTILINE)
+    return {
+        name: " ".join(text.split()).replace("``", "`").replace("|", "\\|")
+        for name, text in entries
+    }
 
 
 def commands_page() -> str:

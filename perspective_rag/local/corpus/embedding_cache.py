@@ -30,11 +30,20 @@ _MODEL = b"model"  # no text has this key: theirs are hashes
 class CachedEmbedder:
     """An embedder around another: the same text is embedded once.
 
-    Passages are kept in memory (the last ``max_passages``) and, with a ``path``, in an SQLite file
-    that several threads and processes may share; queries in memory only (the last ``max_queries``).
-    Rows are float32. An embedder's error is passed on and never kept; a file that cannot be written
-    or fails later is logged and done without. Raises CorpusError when the file is not such a cache
-    or was made by another model.
+    Rows are float32. An error of the embedder is passed on and never kept; a file that cannot be
+    written or fails later is logged and done without.
+
+    Args:
+        embedder: Embeds what is not kept yet.
+        path: A SQLite file for passages, made if missing, that threads and processes may share.
+            None: memory alone. Queries are kept in memory only.
+        model_name: Identifies the embedder's model; needed with a ``path``.
+        max_passages: Passages kept in memory, the last ones.
+        max_queries: Queries kept in memory, the last ones.
+
+    Raises:
+        ConfigError: There is a path and no model_name.
+        CorpusError: The file is no such cache, or was made by another model.
     """
 
     def __init__(
@@ -66,11 +75,25 @@ class CachedEmbedder:
         return own if isinstance(own, RelevanceFloor) else None
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d)."""
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            One row for each, shape (n, d), float32.
+        """
         return self._rows(texts, self._embedder.embed_passages, self._passages, self._file)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d)."""
+        """Embeds queries.
+
+        Args:
+            texts: The queries.
+
+        Returns:
+            One row for each, shape (n, d), float32.
+        """
         return self._rows(texts, self._embedder.embed_queries, self._queries, None)
 
     def close(self) -> None:

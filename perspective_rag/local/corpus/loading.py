@@ -26,8 +26,13 @@ EXAMPLE_DEBATES = EXAMPLE_DATA / "debates" / "passages.jsonl"
 class Corpus:
     """Passages, and what could not be read when they were loaded.
 
-    ``passages`` is a list, or, where they were kept in a cache, a sequence that reads each passage
-    as it is asked for. ``problems`` holds the first hundred, ``problem_count`` counts all.
+    Attributes:
+        passages: A list, or, where they were kept in a cache, a sequence that reads each passage as
+            it is asked for.
+        problems: What could not be read, the first hundred; ``problem_count`` counts all.
+        known_fingerprint: The fingerprint, where it is known already. None: it is computed when
+            asked for.
+        further_problems: Number of problems that ``problems`` does not hold.
     """
 
     passages: Sequence[Passage]
@@ -54,11 +59,42 @@ class Corpus:
         cache: str | os.PathLike[str] | None = None,
         whole: bool = False,
     ) -> Corpus:
-        """Everything ``read_corpus`` finds at a path, with its arguments; raises as it does.
+        """Reads a file, a folder of files or a Hugging Face dataset.
 
-        ``on_passage`` is called with each passage as it is read. ``cache`` is a folder in which
-        what was read of a corpus of 1 MB or more is kept: it is not read again while every file has
-        the size and the dates it had. ``whole`` checks all bytes of what was kept, not dates alone.
+        Files are .jsonl, .csv, .tsv (each also .gz), .parquet, .txt, .md and .html; of a folder in
+        the layout of BEIR the corpus alone is read. A record's ``id``, ``title`` and ``text`` (or
+        contents, body, passage, document, raw) become the passage, every other field its metadata;
+        without an id it is named after file and line. A text of more than 150 words is split at
+        sentence ends, with {"part": i} in the metadata.
+
+        What cannot be read is left out and kept in ``problems``: also what is no regular file (a
+        pipe, a device), a link, a document of more than 100 MB and a line of more than 32 million
+        characters.
+
+        Args:
+            path: A file, a folder, or ``hf:NAME[:CONFIG][:SPLIT]``.
+            format: That of all files, whatever their names: jsonl, csv, parquet, text, markdown or
+                html. None: by their names.
+            columns: The names of the fields for ``id``, ``title`` or ``text``, where they are
+                others.
+            follow_links: Read what symbolic links in the folder lead to, as long as that lies in
+                the folder too.
+            most_unpacked: Maximum number of bytes of a row group of a Parquet file, and of a gzip'd
+                file that unpacks to over 100 times its size.
+            on_problem: Called with each problem as it is met.
+            on_passage: Called with each passage as it is read.
+            cache: A folder in which a corpus of 1 MB or more is kept once it was read: it is not
+                read again while every file has the size and the dates it had. None: nothing is
+                kept.
+            whole: Check all bytes of what was kept, not dates alone.
+
+        Returns:
+            The corpus.
+
+        Raises:
+            CorpusError: The path does not exist, is no regular file or folder, or holds no passage.
+            ConfigError: The type of the file is not supported.
+            MissingDependency: Parquet without the extra ``parquet``, or a dataset without ``hub``.
         """
         problems: list[ReadProblem] = []
         count = told = 0
