@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from perspective_rag.errors import unknown_name
+from perspective_rag.extend import unknown_name
 
 ROOT = Path(__file__).parent
 Main = Callable[[Sequence[str]], int]

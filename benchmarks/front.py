@@ -16,7 +16,7 @@ from rich.console import Console
 from benchmarks.catalogue import TOOLS, Main, listed, named
 from benchmarks.core.command import exit_status
 from benchmarks.core.table import Table, wide_console
-from perspective_rag.errors import MissingDependency
+from perspective_rag import MissingDependency
 
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:

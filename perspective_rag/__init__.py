@@ -1,6 +1,7 @@
 """Retrieval that shows every side of a question.
 
-What ``__all__`` names is public: here, in ``perspective_rag.extend`` (to write components) and in
+What ``__all__`` names is public: here, in ``perspective_rag.extend`` (to write components and
+add-ons), in ``perspective_rag.commands`` (add-ons with a command) and in
 ``perspective_rag.testing`` (to test them). Every other module and name is private and may change in
 any release. Each name is imported when it is first used, so that ``import perspective_rag`` needs
 numpy alone.

@@ -20,6 +20,7 @@ from perspective_rag.extend import ChoiceOptions, Options
 MODULES = (
     "perspective_rag",
     "perspective_rag.extend",
+    "perspective_rag.commands",
     "perspective_rag.testing",
     "langchain_perspective_rag",
     "llama_index.retrievers.perspective_rag",

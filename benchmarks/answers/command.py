@@ -24,9 +24,15 @@ from benchmarks.core import local_server, results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import Benchmark, Run, progress, publish
 from benchmarks.core.judges import JUDGES, named_judge
-from perspective_rag import Corpus, OnnxMiniLM, OpenAICompatibleLLM, Passage, local_pipeline
-from perspective_rag.local.llm_cache import CachedLLM
-from perspective_rag.protocols import LLM, Embedder, Judge
+from perspective_rag import (
+    CachedLLM,
+    Corpus,
+    OnnxMiniLM,
+    OpenAICompatibleLLM,
+    Passage,
+    local_pipeline,
+)
+from perspective_rag.extend import LLM, Embedder, Judge
 from perspective_rag.storage.append_log import slug
 
 LOCAL = "local"

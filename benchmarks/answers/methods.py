@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perspective_rag import ExtractiveAnswerer, GroundedAnswerer, PerspectivePipeline
+from perspective_rag import (
+    Answer,
+    ExtractiveAnswerer,
+    GroundedAnswerer,
+    PerspectivePipeline,
+    RetrievalResult,
+)
 from perspective_rag.answer.checking import ClaimCheck
-from perspective_rag.answer.citations import MARK, citation_keys, without_marks
-from perspective_rag.prompts import fence, read_prompt, shorten
-from perspective_rag.protocols import LLM
-from perspective_rag.results import Answer, RetrievalResult
-from perspective_rag.text import split_sentences, text_key
+from perspective_rag.answer.citations import MARK, without_marks
+from perspective_rag.extend import LLM, citation_keys, fence, shorten, split_sentences, text_key
+from perspective_rag.prompts import read_prompt
 
 PROMPT = Path(__file__).with_name("plain.txt")
 LONGEST = 1500

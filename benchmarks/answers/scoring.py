@@ -7,10 +7,9 @@ from typing import Any
 
 from benchmarks.answers.data import Case
 from benchmarks.answers.methods import Reply, Said
+from perspective_rag import Claim, run
 from perspective_rag.answer.checking import checked
-from perspective_rag.flow.driver import run
-from perspective_rag.protocols import Judge
-from perspective_rag.results import Claim
+from perspective_rag.extend import Judge
 from perspective_rag.text import words
 
 FIGURES = {

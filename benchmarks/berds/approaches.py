@@ -9,12 +9,17 @@ from typing import Any
 
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import Ask, Retriever
-from perspective_rag import Hit, NoExpansion, Passage, PerspectivePipeline, StatementExpander
-from perspective_rag.errors import unknown_name
-from perspective_rag.identity import passage_key
+from perspective_rag import (
+    Hit,
+    NoExpansion,
+    Passage,
+    PerspectivePipeline,
+    StatementExpander,
+    passage_key,
+)
+from perspective_rag.extend import Embedder, Expander, Judge, unknown_name
 from perspective_rag.maths.fusion import round_robin
 from perspective_rag.maths.mmr import mmr_from_embeddings, scale_relevance
-from perspective_rag.protocols import Embedder, Expander, Judge
 
 POOL = 100
 LAMBDAS = (0.5, 0.75, 0.9, 0.95, 0.99)

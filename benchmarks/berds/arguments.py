@@ -13,7 +13,7 @@ from benchmarks.berds.schema import PRICES, THRESHOLDS
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.data import data_note
-from perspective_rag.commands.engines import engine_options
+from perspective_rag_train.engine_options import engine_options
 
 TUNING_SHARE = 0.25
 """Of the questions of BERDS, those spared for development (Table 1)."""

@@ -28,8 +28,7 @@ from perspective_rag import (
     Passage,
     RetrievalError,
 )
-from perspective_rag.protocols import Embedder, Judge
-from perspective_rag.storage.append_log import AppendLog
+from perspective_rag.extend import AppendLog, Embedder, Judge
 
 Hits = Mapping[str, Sequence[Hit]]
 """Hits, best first, by the question's id."""

@@ -33,7 +33,7 @@ from benchmarks.core import results
 from benchmarks.core.command import exit_status, progress
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import ConfigError
-from perspective_rag.commands.engines import engine_of
+from perspective_rag_train.engine_options import engine_of
 
 FIGURES = results.CHECKOUT / "docs" / "figures"
 SHOWN = 3

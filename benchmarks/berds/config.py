@@ -19,9 +19,9 @@ from benchmarks.berds.approaches import APPROACHES, PIPELINE
 from benchmarks.berds.schema import SECTIONS, Prices, Run, Thresholds
 from benchmarks.core.schema import Strict, checked
 from perspective_rag import ConfigError, PipelineOptions
-from perspective_rag.errors import unknown_name
+from perspective_rag.extend import unknown_name
 from perspective_rag.options import resolve_aliases
-from perspective_rag.storage.files import read_toml
+from perspective_rag_train.toml_file import read_toml
 
 VALIDATED = "pipeline"
 _MEASURED_AT = ("k", "strict", "coverage")

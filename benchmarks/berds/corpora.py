@@ -12,8 +12,7 @@ from typing import IO, Any, cast
 
 from benchmarks.core.data import needed
 from perspective_rag import ConfigError, CorpusError, Passage
-from perspective_rag.errors import unknown_name
-from perspective_rag.local.corpus import read_corpus
+from perspective_rag.extend import read_corpus, unknown_name
 
 KINDS = ("dpr", "jsonl", "files")
 

@@ -21,8 +21,8 @@ from perspective_rag import (
     PipelineOptions,
     run,
 )
+from perspective_rag.extend import Judge
 from perspective_rag.judge.stream import UNTIMED
-from perspective_rag.protocols import Judge
 
 SAMPLE = 8
 

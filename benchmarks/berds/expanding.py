@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.berds.questions import Question
 from perspective_rag import LLMExtractor, PerspectiveRAGError, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.protocols import LLM
+from perspective_rag.extend import LLM, Recorder
 
 
 def expansions_by(llm: LLM, questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.berds.published_ids import read_ids
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.flow.driver import in_thread
+from perspective_rag import ConfigError, CorpusError, Hit, Passage
+from perspective_rag.extend import Vector, as_vector, count, in_thread
 from perspective_rag.local.indexes import Positions, indexable, passing, rows_of
-from perspective_rag.maths.vectors import as_vector
-from perspective_rag.types import Hit, Passage, Vector
-from perspective_rag.validation import count
 from perspective_rag_scale.faiss_kinds import faiss_module, read_faiss, search_depth
 
 _OVERFETCH = 20

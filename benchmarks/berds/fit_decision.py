@@ -25,9 +25,7 @@ from benchmarks.berds.judges import load_judge
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import OnnxMiniLM, Passage, Perspective, run
-from perspective_rag.perspectives.negation import negate
-from perspective_rag.protocols import Judge
-from perspective_rag.storage.files import json_lines
+from perspective_rag.extend import Judge, json_lines, negate
 
 OUTCOMES: Mapping[str, tuple[bool, bool]] = {
     "first": (True, False),

@@ -16,18 +16,15 @@ from perspective_rag import (
     LLMJudge,
     OpenAICompatibleLLM,
 )
+from perspective_rag import load_judge as load_preset
 from perspective_rag.commands.user_retriever import load_object
-from perspective_rag.errors import unknown_name
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.judge.llm import PRESETS
-from perspective_rag.local.judges import load_judge as load_preset
-from perspective_rag.protocols import LLM, Embedder, Judge
+from perspective_rag.extend import LLM, PACKAGED_JUDGE, PRESETS, Embedder, Judge, unknown_name
 
 Identity = Mapping[str, Any]
 
 SCORER = Path(__file__).parent / "scorer"
 _NAMES = ("default", "scorer", "probe")
-_OWN = {"default": DEFAULT_MODEL, "scorer": SCORER}
+_OWN = {"default": PACKAGED_JUDGE, "scorer": SCORER}
 
 
 def load_judge(spec: str, embedder: Embedder, *, cache: Path) -> tuple[Judge, Identity]:

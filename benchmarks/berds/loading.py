@@ -36,7 +36,7 @@ from perspective_rag import (
     SentenceTransformerEmbedder,
 )
 from perspective_rag.commands.user_retriever import load_object
-from perspective_rag.protocols import Embedder
+from perspective_rag.extend import Embedder
 from perspective_rag.storage.append_log import slug
 
 MINILM = "minilm"

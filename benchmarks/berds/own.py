@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from benchmarks.berds.retrievers import StoreRetriever
 from perspective_rag import Passage
-from perspective_rag.commands.user_retriever import made_store
+from perspective_rag.commands import made_store
 
 
 def own_retriever(spec: str, passages: Callable[[], list[Passage]] | None = None) -> StoreRetriever:

@@ -15,10 +15,8 @@ import numpy as np
 
 from benchmarks.core import results
 from perspective_rag import ConfigError, Passage, Perspective
-from perspective_rag.flow.steps import Flow
+from perspective_rag.extend import Embedder, Flow, Matrix
 from perspective_rag.judge.pairs import judge_at_once
-from perspective_rag.protocols import Embedder
-from perspective_rag.types import Matrix
 
 WEIGHTS = Path(__file__).parent / "probe.npz"
 CLASSES = ("support", "oppose", "neutral")

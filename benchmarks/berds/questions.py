@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import CorpusError, MissingDependency
-from perspective_rag.errors import unknown_name
-from perspective_rag.storage.files import json_lines
+from perspective_rag.extend import json_lines, unknown_name
 
 HUB = {
     "arguana": "timchen0618/Arguana",

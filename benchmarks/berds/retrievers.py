@@ -16,9 +16,8 @@ from benchmarks.berds.corpora import PassageStream
 from benchmarks.berds.questions import Question
 from benchmarks.berds.streamed import DenseStream, bm25_search
 from perspective_rag import CapabilityError, CorpusError, FaissStore, Hit, Passage
+from perspective_rag.extend import Embedder, Matrix, Store, Vector
 from perspective_rag.identity import normalised_text
-from perspective_rag.protocols import Embedder, Store
-from perspective_rag.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True)

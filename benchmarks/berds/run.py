@@ -24,10 +24,7 @@ from benchmarks.berds.tuning import weights_of
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from perspective_rag import ConfigError, Passage, PerspectiveRAGError
-from perspective_rag.errors import unknown_name
-from perspective_rag.flow.engine import Engine
-from perspective_rag.protocols import Embedder, Judge
-from perspective_rag.storage.append_log import AppendLog
+from perspective_rag.extend import AppendLog, Embedder, Engine, Judge, unknown_name
 
 HERE = Path(__file__).parent
 

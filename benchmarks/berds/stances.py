@@ -8,11 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.berds.questions import Question
-from perspective_rag import PerspectiveRAGError
-from perspective_rag.flow.driver import run
-from perspective_rag.perspectives.reading import RuleExtractor
-from perspective_rag.protocols import LLM
-from perspective_rag.types import Prompt
+from perspective_rag import PerspectiveRAGError, Prompt, RuleExtractor, run
+from perspective_rag.extend import LLM
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|nor|neither|none|cannot|without|against|unable|unlikely|un\w+ful)\b|n't\b",

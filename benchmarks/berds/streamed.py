@@ -22,8 +22,7 @@ import numpy as np
 from benchmarks.berds.corpora import PassageStream
 from benchmarks.core.encoders import EncoderSpec
 from perspective_rag import Hit, MissingDependency, Passage
-from perspective_rag.protocols import Embedder
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Embedder, Matrix
 
 K1, B = 1.5, 0.75
 _BLOCK = 4096

@@ -16,9 +16,7 @@ from benchmarks.berds.probe import CLASSES, WEIGHTS, features, probabilities
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import CachedEmbedder, OnnxMiniLM
-from perspective_rag.protocols import Embedder
-from perspective_rag.storage.files import json_lines
-from perspective_rag.types import Matrix, Vector
+from perspective_rag.extend import Embedder, Matrix, Vector, json_lines
 
 Rows = list[tuple[str, str, str]]
 

@@ -11,12 +11,7 @@ from typing import Any
 from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
 from perspective_rag import Passage, Perspective
-from perspective_rag.flow.engine import Engine
-from perspective_rag.judge.stream import Pair, judge_stream
-from perspective_rag.protocols import Judge
-from perspective_rag.storage.append_log import AppendLog
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.types import Vector
+from perspective_rag.extend import AppendLog, Engine, Judge, Pair, Vector, fingerprint, judge_stream
 
 Asked = Mapping[str, Mapping[str, Passage]]
 """For each question's id, the passages to be judged against its perspectives, by their id."""

@@ -9,7 +9,7 @@ from benchmarks.berds.retrievers import PerQuestion
 from benchmarks.web.corpora import WebCorpus
 from benchmarks.web.search_results import JsonSearch, SearchEngine, SerperSearch
 from perspective_rag import BM25Store, ConfigError
-from perspective_rag.protocols import Embedder, Store
+from perspective_rag.extend import Embedder, Store
 
 
 def web_retriever(

@@ -16,8 +16,8 @@ from rich.progress import Progress
 from benchmarks.core import results
 from benchmarks.core.table import Table, wide_console
 from perspective_rag import PerspectiveRAGError
-from perspective_rag.protocols import Embedder, Judge
-from perspective_rag.reporting.progress import progress_bars
+from perspective_rag.commands import progress_bars
+from perspective_rag.extend import Embedder, Judge
 
 INTERRUPTED = 130
 

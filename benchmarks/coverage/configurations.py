@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from benchmarks.coverage.perfect import PerfectJudge
 from perspective_rag import NoExpansion, PerspectivePipeline, StatementExpander
-from perspective_rag.protocols import Embedder, Judge, Store
+from perspective_rag.extend import Embedder, Judge, Store
 
 FETCH_K = 100
 MMR_LAMBDAS = (0.5, 0.75, 0.9, 0.95)

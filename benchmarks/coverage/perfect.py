@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.core.gold import GoldQuestion
 from perspective_rag import Passage, Perspective
-from perspective_rag.flow.steps import Flow
+from perspective_rag.extend import Flow
 from perspective_rag.judge.pairs import judge_at_once
 
 # Below 1, so that a second passage for a covered perspective still adds to the expected coverage.

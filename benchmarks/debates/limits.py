@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from benchmarks.core.schema import Strict, checked
-from perspective_rag.storage.files import read_toml
+from perspective_rag_train.toml_file import read_toml
 
 LIMITS = Path(__file__).with_name("limits.toml")
 

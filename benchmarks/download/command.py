@@ -22,7 +22,7 @@ from benchmarks.core.data import FOLDER
 from benchmarks.core.table import Table
 from benchmarks.download.fetching import fetch
 from benchmarks.download.sources import SOURCES, Source
-from perspective_rag.errors import unknown_name
+from perspective_rag.extend import unknown_name
 
 RAW = ".downloads"
 """Below the target folder: the files as published, from which a run that was cut off goes on."""

@@ -9,9 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from perspective_rag.protocols import LLM
-from perspective_rag.storage.append_log import AppendLog
-from perspective_rag.types import Completion, Prompt
+from perspective_rag import Completion, Prompt
+from perspective_rag.extend import LLM, AppendLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 from rich.console import Console
 from rich.prompt import Confirm
 
-from perspective_rag import ConfigError
-from perspective_rag.types import Prompt
+from perspective_rag import ConfigError, Prompt
 
 OVERHEAD = 12
 """Tokens that a chat's format adds to a request."""

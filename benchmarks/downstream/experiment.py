@@ -18,9 +18,9 @@ from benchmarks.downstream.asking import Request
 from benchmarks.downstream.commands import conditions_of, reader_of, replies, retriever_of
 from benchmarks.downstream.retrieving import passages_for, ranker
 from benchmarks.pir.tasks import PirQuery, Task
+from perspective_rag import Prompt
 from perspective_rag.prompts import read_prompt
 from perspective_rag.storage.append_log import slug
-from perspective_rag.types import Prompt
 
 Fields = Callable[[PirQuery, Sequence[int]], Mapping[str, Any]]
 """What a prompt's template is filled with, for a query and the passages it is given."""

@@ -16,8 +16,8 @@ from benchmarks.pir.retrievers import Retriever
 from benchmarks.pir.running import DIFFERENCE_METHODS, perspectives_are_queries
 from benchmarks.pir.tasks import Task
 from perspective_rag import ConfigError
+from perspective_rag.extend import Matrix
 from perspective_rag.maths.adaptive import KINDS
-from perspective_rag.types import Matrix
 
 Item = TypeVar("Item")
 Ranker = Callable[[str, int], list[tuple[int, ...]]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Matrix
 
 Encode = Callable[[Sequence[str]], Matrix]
 

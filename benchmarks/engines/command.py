@@ -30,9 +30,7 @@ from perspective_rag import (
     Passage,
     Perspective,
 )
-from perspective_rag.extend import Judge
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.judge.stream import Pair
+from perspective_rag.extend import PACKAGED_JUDGE, Judge, Pair
 from perspective_rag_scale import RayEngine
 
 PARTS = ("packaged", "trivial", "embedding")
@@ -102,7 +100,7 @@ def _run(run: Run) -> int:
         seed=options.seed,
         data=data,
         embedder=OnnxMiniLM().name,
-        judge=results.judge_identity(judge, DEFAULT_MODEL if run.judge is None else None),
+        judge=results.judge_identity(judge, PACKAGED_JUDGE if run.judge is None else None),
         seconds=time.perf_counter() - started,
         degradations=0,
         results=found,

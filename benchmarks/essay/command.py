@@ -31,7 +31,7 @@ from benchmarks.essay.scoring import STANCES, polarity, side_taken
 from benchmarks.essay.summary import Row, summary
 from benchmarks.pir.tasks import PirQuery, Task, read_task
 from perspective_rag import CorpusError
-from perspective_rag.protocols import Judge
+from perspective_rag.extend import Judge
 
 PROMPT = Path(__file__).with_name("essay.txt")
 EXAMPLES = 30

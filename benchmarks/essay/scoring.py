@@ -9,10 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from perspective_rag import MissingDependency, Passage, Perspective, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.perspectives.negation import negate
-from perspective_rag.protocols import Judge
-from perspective_rag.text import split_sentences
+from perspective_rag.extend import Judge, Recorder, negate, split_sentences
 
 STANCES = {"support": "support", "undermine": "oppose"}
 """Label of the task -> stance."""

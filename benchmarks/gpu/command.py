@@ -26,7 +26,7 @@ from benchmarks.gpu.device import Device, Limits, measured_limits, this_device
 from benchmarks.gpu.models import Part, embedding, judging
 from benchmarks.gpu.report import tables
 from benchmarks.gpu.vectors import faiss_search
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag import ConfigError, MissingDependency
 
 PARTS: dict[str, Part] = {
     "embed": embedding,

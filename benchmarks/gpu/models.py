@@ -13,9 +13,8 @@ import numpy as np
 import perspective_rag
 from benchmarks.gpu.device import HALVES, Device, Limits, not_measured, row
 from perspective_rag import MissingDependency
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.judge.models import PairEncoder, batches_by_length
-from perspective_rag.storage.files import json_lines
+from perspective_rag.extend import PACKAGED_JUDGE, PairEncoder, json_lines
+from perspective_rag.judge.models import batches_by_length
 
 GOAL = 3_800
 """Pairs a second that the judge is to reach on one GPU."""
@@ -74,7 +73,7 @@ def judging(device: Device, limits: Limits) -> list[dict[str, Any]]:
         raise MissingDependency("judge", "measuring the judge") from error
     torch = device.torch
     documents, statements = _pairs(device.sizes.pairs)
-    raw = Tokenizer(tokenizer_file=str(DEFAULT_MODEL / "tokenizer.json")).backend_tokenizer
+    raw = Tokenizer(tokenizer_file=str(PACKAGED_JUDGE / "tokenizer.json")).backend_tokenizer
     started = time.perf_counter()
     encoded = PairEncoder(raw, 256).pairs(documents, statements)
     tokenised = time.perf_counter() - started
@@ -83,7 +82,7 @@ def judging(device: Device, limits: Limits) -> list[dict[str, Any]]:
     rows = [row("judge, tokenising alone", setting, len(encoded), "pairs/s", tokenised, None)]
     shipped = _shipped(documents, statements)
     with tempfile.TemporaryDirectory() as folder:
-        base = base_from_onnx(DEFAULT_MODEL, Path(folder) / "base")
+        base = base_from_onnx(PACKAGED_JUDGE, Path(folder) / "base")
         network = AutoModelForSequenceClassification.from_pretrained(base).eval()
     flops = sum(_flops(network, 6, network.config.hidden_size, length) for length in lengths)
     for dtype in HALVES:
@@ -152,7 +151,7 @@ def _onnx(
         why = "no GPU" if not device.is_gpu else "this onnxruntime has no CUDA"
         return not_measured(what, setting, why)
     session = onnxruntime.InferenceSession(
-        str(DEFAULT_MODEL / "model.onnx"), providers=["CUDAExecutionProvider"]
+        str(PACKAGED_JUDGE / "model.onnx"), providers=["CUDAExecutionProvider"]
     )
     names = [each.name for each in session.get_inputs()]
     some = list(range(min(len(encoded), 4096)))
@@ -171,7 +170,7 @@ def _shipped(documents: Sequence[str], statements: Sequence[str]) -> Any:
     from perspective_rag.judge.models import OnnxClassifier
 
     few = min(len(documents), 64)
-    model = OnnxClassifier(DEFAULT_MODEL, max_tokens=256)
+    model = OnnxClassifier(PACKAGED_JUDGE, max_tokens=256)
     return np.asarray(model.logits(documents[:few], statements[:few]))
 
 

@@ -18,10 +18,9 @@ from benchmarks.core import results
 from benchmarks.core.command import Benchmark, Run, publish
 from benchmarks.judge_pools.measuring import RELEVANT, TWO, Cosines, measure
 from benchmarks.judge_pools.report import tables
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
+from perspective_rag import CrossEncoderJudge
+from perspective_rag.extend import PACKAGED_JUDGE, JudgeSettings, file_sha256
 from perspective_rag.judge.models import OnnxClassifier
-from perspective_rag.judge.settings import JudgeSettings
-from perspective_rag.storage.fingerprint import file_sha256
 from perspective_rag_train.pools import Readings, calibrated_alone, read_pools
 
 
@@ -29,7 +28,7 @@ def _run(run: Run) -> int:
     """The status is 0."""
     options = run.options
     started = time.perf_counter()
-    folder = options.judge or DEFAULT_MODEL
+    folder = options.judge or PACKAGED_JUDGE
     settings = JudgeSettings.of(folder)
     pools = read_pools(options.data)
     classifier = OnnxClassifier(folder, max_tokens=settings.max_tokens, threads=options.threads)

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag import Passage
-from perspective_rag.judge.settings import JudgeSettings
-from perspective_rag.local.onnx_minilm import OnnxMiniLM
-from perspective_rag.storage.files import json_lines
+from perspective_rag import OnnxMiniLM, Passage
+from perspective_rag.extend import JudgeSettings, json_lines
 from perspective_rag_train.metrics import Floats
 from perspective_rag_train.pools import Pool, Readings, cross_fitted, one_sided, report
 

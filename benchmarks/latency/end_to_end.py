@@ -17,9 +17,8 @@ from perspective_rag import (
     local_pipeline,
     run,
 )
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.extend import Embedder, Judge, Recorder
 from perspective_rag.judge.support import BATCH
-from perspective_rag.protocols import Embedder, Judge
 
 QUESTIONS = tuple((Path(__file__).parent / "questions.txt").read_text("utf-8").splitlines())
 WARM_UP = "Should this text be read?"

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.latency import end_to_end, mmr, pure
 from perspective_rag import Corpus
-from perspective_rag.protocols import Embedder, Judge
+from perspective_rag.extend import Embedder, Judge
 
 
 def measure_steps(

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.latency.timing import alternately, percentiles
-from perspective_rag.errors import MissingDependency
+from perspective_rag import MissingDependency
+from perspective_rag.extend import cosine, normalised
 from perspective_rag.maths.mmr import mmr_from_embeddings
-from perspective_rag.maths.vectors import cosine, normalised
 
 DIMENSIONS = 384
 SIZES = (100, 1000)

@@ -10,17 +10,22 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.latency.timing import alternately, percentiles
-from perspective_rag import Candidate, Hit, Passage, Perspective, PerspectivePipeline
+from perspective_rag import (
+    Candidate,
+    Hit,
+    ListingRule,
+    Passage,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    Query,
+)
 from perspective_rag.cover.choose import choose
-from perspective_rag.flow.steps import Flow
-from perspective_rag.listing import ListingRule
+from perspective_rag.extend import Flow, Matrix, Vector, cosine, normalised
 from perspective_rag.maths.mmr import mmr_from_embeddings
 from perspective_rag.maths.projection import project_query, projected_scores
-from perspective_rag.maths.vectors import cosine, normalised
-from perspective_rag.options import PipelineOptions
 from perspective_rag.search.merge import merge_rankings
 from perspective_rag.search.search import Ranking
-from perspective_rag.types import Matrix, Query, Vector
 
 DIMENSIONS = 384
 FETCH_K = 100

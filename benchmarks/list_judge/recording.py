@@ -20,10 +20,9 @@ from perspective_rag import (
     Passage,
     Prompt,
 )
+from perspective_rag.extend import fingerprint, json_lines
 from perspective_rag.judge.llm_list import Grade, ListVerdict, find_quote, letter, parse_list_reply
 from perspective_rag.prompts.replies import strip_reasoning
-from perspective_rag.storage.files import json_lines
-from perspective_rag.storage.fingerprint import fingerprint
 
 POOL = 40
 """No pool holds more passages: a question is one call."""

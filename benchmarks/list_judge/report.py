@@ -12,11 +12,9 @@ from benchmarks.core.table import Table
 from benchmarks.list_judge.recording import RecordedLLM, requests_of, the_judge
 from benchmarks.list_judge.tasks import HUMAN, SETS, Task
 from benchmarks.sides.scoring import share
-from perspective_rag import RetrievalResult, Trace
-from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag import Candidate, RetrievalResult, Trace, run
+from perspective_rag.extend import Recorder
 from perspective_rag.judge.support import coverage_of, judge_best_first
-from perspective_rag.types import Candidate
 
 _SEED = 13
 

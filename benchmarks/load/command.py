@@ -28,8 +28,7 @@ from benchmarks.load.report import SERVED, table
 from benchmarks.load.serve import measure_serve
 from benchmarks.load.server import APP
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.storage.files import json_lines
+from perspective_rag.extend import PACKAGED_JUDGE, json_lines
 
 USERS = (1, 2, 4, 8, 16, 32)
 SERVED_USERS = (50,)
@@ -105,7 +104,7 @@ def _document(
         seed=0,
         data={"name": "examples/debates", "questions": len(questions)},
         embedder=OnnxMiniLM().name,
-        judge=results.judge_identity(CrossEncoderJudge(), DEFAULT_MODEL),
+        judge=results.judge_identity(CrossEncoderJudge(), PACKAGED_JUDGE),
         seconds=time.perf_counter() - started,
         degradations=0,
         results=found,
@@ -131,7 +130,7 @@ def _serve(
         seed=0,
         data={"name": "examples/debates", "questions": len(questions)},
         embedder=OnnxMiniLM().name,
-        judge=results.judge_identity(CrossEncoderJudge(), DEFAULT_MODEL),
+        judge=results.judge_identity(CrossEncoderJudge(), PACKAGED_JUDGE),
         seconds=time.perf_counter() - started,
         degradations=0,
         results={"steps": steps, "errors": errors},

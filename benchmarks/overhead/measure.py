@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.latency.timing import percentiles
 from benchmarks.overhead.stores import Wrapped, vector_of
-from perspective_rag.flow.steps import Flow
-from perspective_rag.types import Matrix, Passage, Perspective
+from perspective_rag import Passage, Perspective
+from perspective_rag.extend import Flow, Matrix
 
 K = 5
 FETCH_K = 50

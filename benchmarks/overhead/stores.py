@@ -23,9 +23,8 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from langchain_perspective_rag import PerspectiveRetriever as LangChainRetriever
 from llama_index.retrievers.perspective_rag import PerspectiveRetriever as LlamaIndexRetriever
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.results import RetrievalResult
-from perspective_rag.types import Matrix
+from perspective_rag import RetrievalResult
+from perspective_rag.extend import Matrix, normalised
 
 DIMENSIONS = 384
 BATCH = 5000

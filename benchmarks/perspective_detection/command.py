@@ -30,8 +30,8 @@ from benchmarks.perspective_detection.robustness import (
     robustness,
 )
 from benchmarks.perspective_detection.speed import speed
-from perspective_rag.errors import ConfigError
-from perspective_rag.protocols import Judge
+from perspective_rag import ConfigError
+from perspective_rag.extend import Judge
 from perspective_rag_train.data import read_pairs
 
 

@@ -10,12 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag import CrossEncoderJudge, Passage, Perspective
-from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag import CrossEncoderJudge, Passage, Perspective, run
+from perspective_rag.extend import Judge, Recorder, Vector
 from perspective_rag.judge.pairs import judge_pairs
-from perspective_rag.protocols import Judge
-from perspective_rag.types import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import verdicts
-from perspective_rag.protocols import Judge
-from perspective_rag.storage.files import json_lines
+from perspective_rag.extend import Judge, json_lines
 
 MINIMAL_PAIRS = Path(__file__).parent / "minimal_pairs.jsonl"
 

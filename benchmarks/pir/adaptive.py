@@ -37,12 +37,9 @@ from benchmarks.pir.retrievers import Choices, Retriever, load_retriever
 from benchmarks.pir.rewording import reworded
 from benchmarks.pir.stance import other_side_last, reranked, sides_asked, sides_found
 from benchmarks.pir.tasks import Task
-from perspective_rag import CachedJudge, ConfigError
-from perspective_rag.flow.trace import Recorder
+from perspective_rag import CachedJudge, ConfigError, PipelineOptions
+from perspective_rag.extend import Judge, Matrix, Recorder
 from perspective_rag.maths.adaptive import COMMON, FULL_SPREAD, KINDS
-from perspective_rag.options import PipelineOptions
-from perspective_rag.protocols import Judge
-from perspective_rag.types import Matrix
 
 K = 5
 JUDGED = PipelineOptions().judge_k

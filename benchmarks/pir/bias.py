@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.pir.metrics import top_documents
 from benchmarks.pir.tasks import Task
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Matrix
 
 NEUTRAL_LABELS = frozenset({"general"})
 """Labels of queries that take no side; their gold says nothing about a preference."""

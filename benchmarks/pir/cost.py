@@ -21,10 +21,9 @@ from rich.console import Console
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import run_command
+from perspective_rag.extend import Matrix, Vector, normalised
 from perspective_rag.maths.adaptive import CANDIDATES, KINDS, choose, parts
 from perspective_rag.maths.projection import project_query
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.types import Matrix, Vector
 
 SIZES = (10_000, 100_000, 1_000_000)
 CHUNK = 100_000

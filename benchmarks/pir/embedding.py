@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.pir.tasks import PirQuery, Task
-from perspective_rag import ConfigError
-from perspective_rag.local.corpus import CachedEmbedder
-from perspective_rag.protocols import Embedder
+from perspective_rag import CachedEmbedder, ConfigError
+from perspective_rag.extend import Embedder, Matrix
 from perspective_rag.storage.append_log import slug
-from perspective_rag.types import Matrix
 
 AT_ONCE = 64
 """Texts embedded between two writes to the cache: what a run that is cut off loses at most."""

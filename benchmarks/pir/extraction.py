@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.pir.tasks import PirQuery, Task
-from perspective_rag import Extraction, LLMExtractor, RuleExtractor, run
-from perspective_rag.errors import LLMError, LLMReplyError
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.protocols import LLM, Extractor
+from perspective_rag import Extraction, LLMError, LLMExtractor, LLMReplyError, RuleExtractor, run
+from perspective_rag.extend import LLM, Extractor, Recorder
 
 PROMPT = Path(__file__).with_name("extract_perspective.txt")
 SAMPLE = 50

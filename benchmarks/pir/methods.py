@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from perspective_rag.extend import Matrix, cosine
 from perspective_rag.maths.adaptive import COMMON, FULL_SPREAD, adaptive_scores
 from perspective_rag.maths.projection import projected_scores
-from perspective_rag.maths.vectors import cosine
-from perspective_rag.types import Matrix
 
 Method = Callable[[Matrix, Matrix, Matrix, Matrix], Matrix]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.pir.tasks import Task
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Matrix
 
 CUTS = (1, 5, 10)
 """The k that PIR reports."""

@@ -14,7 +14,7 @@ from benchmarks.pir.methods import METHODS, PLAIN, Method
 from benchmarks.pir.metrics import CUTS, gold_ranks, recall_at_k, root_values, tie_bounds
 from benchmarks.pir.retrievers.lexical import LexicalRetriever
 from benchmarks.pir.tasks import Task
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Matrix
 
 DIFFERENCE_METHODS = frozenset({"cast", "cast+", "pap", "pap+"})
 """What the published code gives p = q - r where the perspective is the query."""

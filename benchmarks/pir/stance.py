@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.pir.tasks import Task
-from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag import Candidate, Passage, Perspective, PipelineOptions, run
+from perspective_rag.extend import Judge, Matrix, Recorder, extract_by_rule
 from perspective_rag.judge.support import stance_asked
-from perspective_rag.options import PipelineOptions
-from perspective_rag.perspectives.reading import extract_by_rule
-from perspective_rag.protocols import Judge
 from perspective_rag.search.rank import rerank_by_stance
-from perspective_rag.types import Candidate, Matrix, Passage, Perspective
 
 BEFORE = 10.0
 """Added to the scores of re-ordered documents: above every cosine."""

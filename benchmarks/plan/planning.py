@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perspective_rag import ConfigError
-from perspective_rag.errors import unknown_name
+from perspective_rag.extend import unknown_name
 
 _HALF = 2
 """Bytes of a float16."""

@@ -20,8 +20,8 @@ from benchmarks.core import results
 from benchmarks.core.command import publish, run_command
 from benchmarks.core.table import Table
 from benchmarks.question_forms.scoring import Question, by_form, passes, question_of
-from perspective_rag.perspectives.reading import extract_by_rule
-from perspective_rag.types import Extraction
+from perspective_rag import Extraction
+from perspective_rag.extend import extract_by_rule
 
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:

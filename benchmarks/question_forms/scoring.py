@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perspective_rag.types import Extraction
+from perspective_rag import Extraction
 
 EXPECTATIONS = ("sides", "none", "open")
 

@@ -16,8 +16,8 @@ import psutil
 from threadpoolctl import threadpool_limits
 
 from benchmarks.scale.vectors import CHUNK, DIMENSIONS, Space
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.types import Matrix, Passage
+from perspective_rag import Passage
+from perspective_rag.extend import Matrix, normalised
 from perspective_rag_scale.faiss_folder import (
     PASSAGES,
     ROWS,

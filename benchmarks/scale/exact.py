@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.scale.vectors import CHUNK, blocks
+from perspective_rag.extend import Matrix, Vector, normalised
 from perspective_rag.maths.adaptive import CANDIDATES, Parts, choose, parts
 from perspective_rag.maths.projection import project_query
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.types import Matrix, Vector
 
 Triple = tuple[Vector, Vector, Vector]
 Positions = NDArray[np.int64]

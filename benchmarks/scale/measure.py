@@ -12,9 +12,9 @@ from benchmarks.latency.timing import percentiles
 from benchmarks.scale.exact import Exact, K, Positions, Triple, recall, rows_at
 from benchmarks.scale.store import FixedCost, LookUp, Noted
 from perspective_rag import PerspectivePipeline
+from perspective_rag.extend import Matrix, Vector
 from perspective_rag.maths.adaptive import CANDIDATES, choose, parts
 from perspective_rag.maths.projection import project_query, projected_scores
-from perspective_rag.types import Matrix, Vector
 
 FETCH_K = 100
 """Candidates that PAP+ and the adaptive choice re-order."""

@@ -19,13 +19,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.errors import ConfigError
+from perspective_rag import ConfigError, Extraction, Query
+from perspective_rag.extend import Matrix, Projected, Reranked, Store, Vector, as_vector, normalised
 from perspective_rag.identity import normalised_text
 from perspective_rag.maths.projection import project_query
-from perspective_rag.maths.vectors import ZERO_NORM, as_matrix, as_vector, is_zero, normalised
-from perspective_rag.protocols import Projected, Reranked, Store
+from perspective_rag.maths.vectors import ZERO_NORM, as_matrix, is_zero
 from perspective_rag.search.projections import Fixed, perspective_text
-from perspective_rag.types import Extraction, Matrix, Query, Vector
 
 _ONLINE = Fixed("pap+")
 _ROWS_AT_ONCE = 4096

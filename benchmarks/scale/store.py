@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scale.exact import Positions
-from perspective_rag.flow.driver import in_thread
-from perspective_rag.flow.steps import Flow
-from perspective_rag.types import Hit, Matrix, Passage, Perspective, Vector
+from perspective_rag import Hit, Passage, Perspective
+from perspective_rag.extend import Flow, Matrix, Vector, in_thread
 from perspective_rag_scale.faiss_folder import FaissFolder
 
 

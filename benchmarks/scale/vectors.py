@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perspective_rag.extend import Matrix, Vector, normalised
 from perspective_rag.maths.adaptive import KINDS
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.types import Matrix, Vector
 
 DIMENSIONS = 384
 CHUNK = 50_000

@@ -23,7 +23,7 @@ from perspective_rag import (
     OnnxMiniLM,
     OpenAICompatibleLLM,
 )
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.extend import PACKAGED_JUDGE
 
 
 def _run(run: Run) -> int:
@@ -32,7 +32,7 @@ def _run(run: Run) -> int:
     embedder = run.embedder or OnnxMiniLM()
     judge, folder = run.judge, None
     if judge is None and options.judge == "default":
-        folder = DEFAULT_MODEL
+        folder = PACKAGED_JUDGE
     elif judge is None:
         named, folder = named_judge(options.judge)
         judge = CascadeJudge(named, embedder=embedder)

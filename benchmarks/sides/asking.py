@@ -15,18 +15,25 @@ from benchmarks.sides.reading import OTHER, Outcome, SideOf, outcome_of
 from perspective_rag import (
     CachedJudge,
     Corpus,
+    ListingRule,
     Passage,
     Perspective,
     PerspectivePipeline,
     RetrievalResult,
     local_pipeline,
 )
-from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.support import judge_table
-from perspective_rag.listing import ListingRule
-from perspective_rag.maths.vectors import cosine
-from perspective_rag.protocols import Embedder, Judge, JudgesSides, Selector
-from perspective_rag.types import Matrix, Vector
+from perspective_rag.extend import (
+    Embedder,
+    Flow,
+    Judge,
+    JudgesSides,
+    Matrix,
+    Selector,
+    Vector,
+    complete,
+    cosine,
+    judge_table,
+)
 
 
 class WatchedJudge:

@@ -34,7 +34,7 @@ from benchmarks.sides.running import CUTS, Answers, answers, seconds_of
 from benchmarks.sides.scoring import figures
 from benchmarks.sides.stages import all_passed, stage_figures
 from perspective_rag import ConfigError, Corpus
-from perspective_rag.protocols import Embedder, Judge
+from perspective_rag.extend import Embedder, Judge
 
 
 @dataclass(slots=True)

@@ -15,9 +15,8 @@ from typing import Any
 
 from benchmarks.sides.asking import Bench
 from perspective_rag import Corpus, Hit, Passage
-from perspective_rag.listing import PACKAGED
-from perspective_rag.storage.files import json_lines
-from perspective_rag.text import text_key, words
+from perspective_rag.extend import PACKAGED_FLOOR, json_lines, text_key
+from perspective_rag.text import words
 
 PLACES = ("alone", "at the start", "in the middle", "at the end")
 WORDS = 500
@@ -108,7 +107,7 @@ def _outcome(bench: Bench, each: Argument, place: str) -> Mapping[str, int]:
         hits,
         perspectives=list(each.sides),
         k=1,
-        relevance_floor=PACKAGED.passage,
+        relevance_floor=PACKAGED_FLOOR.passage,
     )
     texts = [perspective.text for perspective in result.perspectives]
     listed = [texts.index(p.text) for p in result.supports(result.candidates[0])]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.sides.data import OPPOSITE, STATEMENT, TRUE
 from perspective_rag import Corpus, Passage, local_pipeline
-from perspective_rag.storage.files import json_lines
+from perspective_rag.extend import json_lines
 
 K = 5
 _SIDES = {"support": STATEMENT, "oppose": OPPOSITE}

@@ -19,10 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.core.results import CHECKOUT
-from perspective_rag import Corpus, local_pipeline
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.results import Answer, RetrievalResult
-from perspective_rag.storage.files import json_lines
+from perspective_rag import Answer, Corpus, RetrievalResult, local_pipeline
+from perspective_rag.extend import citation_keys, json_lines
 
 LABELS = Path(__file__).parent / "trial_labels.jsonl"
 MEANING = {"S": "support", "s": "support", "O": "oppose", "o": "oppose", "N": "neither"}

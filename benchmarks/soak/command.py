@@ -20,9 +20,8 @@ from benchmarks.core.command import publish, run_command
 from benchmarks.soak.experiment import holds, measure_soak
 from benchmarks.soak.report import table
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
-from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
-from perspective_rag.storage.files import json_lines
+from perspective_rag.commands import EXAMPLE_DEBATES
+from perspective_rag.extend import PACKAGED_JUDGE, json_lines
 
 SECONDS, USERS, AWAY = 600.0, 2, 20.0
 
@@ -61,7 +60,7 @@ def _run(options: argparse.Namespace, given: list[str], console: Console) -> int
         seed=0,
         data={"name": "examples/debates", "questions": len(questions)},
         embedder=OnnxMiniLM().name,
-        judge=results.judge_identity(CrossEncoderJudge(), DEFAULT_MODEL),
+        judge=results.judge_identity(CrossEncoderJudge(), PACKAGED_JUDGE),
         seconds=time.perf_counter() - started,
         degradations=sum(each["partial"] for each in found["phases"]),
         results=found,

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.vllm.measuring import Way
-from perspective_rag import LLMJudge
-from perspective_rag.errors import LLMError
-from perspective_rag.types import Completion, Prompt
+from perspective_rag import Completion, LLMError, LLMJudge, Prompt
 from perspective_rag_scale.vllm_engine import VLLMEngine
 
 STATEMENT_FIRST = (

@@ -11,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag import LLMJudge
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.judge.stream import Pair
-from perspective_rag.types import Vector
+from perspective_rag import LLMJudge, run
+from perspective_rag.extend import Limits, Pair, Recorder, Vector
 
 PAIRS_OF_A_DATA_SET = 11_000
 """One evaluation of a BERDS data set: about a thousand questions, 2.3 perspectives, 5 passages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from perspective_rag.errors import RetrievalError
+from perspective_rag import RetrievalError
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -15,12 +15,9 @@ from benchmarks.web.addresses import PageRefused
 from benchmarks.web.pages import PageFetcher
 from benchmarks.web.reading import PageReader
 from benchmarks.web.search_results import SearchEngine, WebResult
-from perspective_rag.errors import CorpusError, RetrievalError
+from perspective_rag import CorpusError, Passage, RetrievalError
+from perspective_rag.extend import count, fingerprint, from_json, printable
 from perspective_rag.local.corpus.splitting import split_text
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.text import printable
-from perspective_rag.types import Passage
-from perspective_rag.validation import count, from_json
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchmarks.web.addresses import PageRefused
-from perspective_rag.errors import MissingDependency, RetrievalError
-from perspective_rag.redaction import scrubbed
+from perspective_rag import MissingDependency, RetrievalError
+from perspective_rag.extend import scrubbed
 
 if TYPE_CHECKING:
     import httpx

@@ -19,11 +19,11 @@ from typing import Any, BinaryIO
 
 from benchmarks.web.addresses import PageRefused
 from benchmarks.web.pages import RawPage
-from perspective_rag.errors import MissingDependency
+from perspective_rag import MissingDependency
+from perspective_rag.extend import between, from_json
 from perspective_rag.flow import driver as threads
 from perspective_rag.local.corpus.documents import declared_charset
 from perspective_rag.local.corpus.records import decoded
-from perspective_rag.validation import between, from_json
 
 _SERVE = "from benchmarks.web.reading import serve; serve()"
 _START = 60.0  # seconds for the process to be there

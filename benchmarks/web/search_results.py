@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from perspective_rag.errors import ConfigError, MissingDependency, RetrievalError
-from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.validation import from_json
+from perspective_rag import ConfigError, MissingDependency, RetrievalError
+from perspective_rag.extend import from_json, public_address, redacted, scrubbed
 
 _URL_FIELDS = ("url", "link", "href")
 _LIST_FIELDS = ("results", "organic", "items", "webPages", "value", "data")

@@ -4,28 +4,232 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.audit.error import ListingError, listing_errors
+from perspective_rag.audit.error import JudgeErrors, ListingError, judge_errors
 from perspective_rag.audit.measure import NEUTRAL, Audited, Measured, Ranking
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.judge.support import contradictions
 from perspective_rag.listing import ListingRule
-from perspective_rag.reporting.bootstrap import interval
+from perspective_rag.reporting.bootstrap import Interval, interval
+from perspective_rag.types import Degradation, Passage, Stance
 
-OUTCOMES = ("both", "support", "oppose", "neither", "nothing")
 TELLING = 6
 """Questions from which on a side is said to be favoured: five that all lean to one side do so by
 chance once in 16 times (sign test, p = 2 / 2^5), six once in 32."""
 
 WORDINGS = (NEUTRAL, "support", "oppose")
 
-Row = Mapping[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class SideCounts:
+    """How many passages take which side; ``neither``: none, or the judge cannot tell."""
+
+    support: int
+    oppose: int
+    mixed: int
+    neither: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lean(SideCounts):
+    """The sides of the first k passages, and (support - oppose) / k, in [-1, 1]."""
+
+    lean: float
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPassage:
+    """A passage among the first k, with the judge's verdict word by perspective id."""
+
+    passage: Passage
+    verdicts: Mapping[str, str] = field(hash=False)
+
+    @property
+    def supports(self) -> list[str]:
+        """The ids of the perspectives that it is listed under."""
+        return [identity for identity, word in self.verdicts.items() if word == "clear"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "id": self.passage.id,
+            "title": self.passage.title,
+            "text": self.passage.text,
+            "supports": self.supports,
+            "verdicts": dict(self.verdicts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WordingFigures:
+    """The first k passages for one wording of a question; ``sides`` is None without two sides."""
+
+    asked: str
+    sides: Lean | None
+    passages: tuple[AuditedPassage, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        sides = asdict(self.sides) if self.sides else {}
+        passages = [each.to_dict() for each in self.passages]
+        return {"asked": self.asked, **sides, "passages": passages}
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFigures:
+    """What was found for a question; of one whose search failed, ``error`` alone.
+
+    ``coverage`` is None without perspectives, ``outcome`` and ``follows`` without two sides;
+    ``covered`` holds the ids of the perspectives that the first k passages take.
+    """
+
+    question: AuditQuestion
+    error: str = ""
+    wordings: Mapping[str, WordingFigures] = field(default_factory=dict, hash=False)
+    coverage: float | None = None
+    covered: tuple[str, ...] = ()
+    says_nothing: bool = False
+    needed: int | None = None
+    outcome: str | None = None
+    follows: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def neutral(self) -> WordingFigures:
+        """The figures of the question as it stands."""
+        return self.wordings[NEUTRAL]
+
+    @property
+    def told(self) -> bool:
+        """Whether any of the first k passages takes a side, or argues for two."""
+        sides = self.neutral.sides
+        return bool(self.covered) or (sides is not None and sides.mixed > 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        line = {**self.question.to_dict(), "error": self.error}
+        if self.error:
+            return line
+        line["wordings"] = {name: each.to_dict() for name, each in self.wordings.items()}
+        return line | {
+            "coverage": self.coverage,
+            "covered": list(self.covered),
+            "says_nothing": self.says_nothing,
+            "needed": self.needed,
+            "outcome": self.outcome,
+            "follows": self.follows,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How many two-sided questions have which outcome."""
+
+    both: int
+    support: int
+    oppose: int
+    neither: int
+    nothing: int
+
+    @property
+    def one_sided(self) -> int:
+        """The questions that show one side alone."""
+        return self.support + self.oppose
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The median of ``QuestionFigures.needed``, and how many questions have one."""
+
+    median: float | None
+    reached: int
+    not_reached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """What a search took; None where none succeeded."""
+
+    mean: float | None
+    p95: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The share of the questions whose first ``k`` passages take every perspective."""
+
+    k: int
+    share: Interval
+
+    def to_dict(self) -> dict[str, float]:
+        """JSON-ready."""
+        return {"k": self.k, **self.share.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class TotalFigures:
+    """An audit over all questions; a mean is None where there is no question to take it of."""
+
+    questions: int
+    failed: tuple[str, ...]
+    without_perspectives: tuple[str, ...]
+    short: tuple[str, ...]
+    nothing_found: int
+    says_nothing: tuple[str, ...]
+    with_perspectives: int
+    told: int
+    two_sided: int
+    outcomes: Outcomes
+    one_sided: Interval | None
+    passages: SideCounts
+    lean: Interval | None
+    favours: Stance | None
+    leans: Mapping[str, Interval | None] = field(hash=False)
+    follows: Interval | None
+    coverage: Interval | None
+    coverage_where_said: Interval | None
+    needed: Needed
+    curve: tuple[CurvePoint, ...]
+    seconds: Seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self) | {"curve": [point.to_dict() for point in self.curve]}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFigures:
+    """All figures of an audit; ``audit_figures`` says what each means."""
+
+    k: int
+    depth: int
+    rule: ListingRule | None
+    judged_pairs: int
+    total: TotalFigures
+    error: JudgeErrors | None
+    questions: tuple[QuestionFigures, ...]
+    degradations: tuple[Degradation, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: what ``audit.json`` holds."""
+        return {
+            "k": self.k,
+            "depth": self.depth,
+            "threshold": self.rule.threshold if self.rule else None,
+            "rule": asdict(self.rule) if self.rule else None,
+            "judged_pairs": self.judged_pairs,
+            "total": self.total.to_dict(),
+            "error": self.error.to_dict() if self.error else None,
+            "questions": [each.to_dict() for each in self.questions],
+            "degradations": [each.to_dict() for each in self.degradations],
+        }
 
 
 def audit_figures(
@@ -35,8 +239,8 @@ def audit_figures(
     depth: int,
     seed: int = 13,
     listing_error: ListingError | None = None,
-) -> dict[str, Any]:
-    """JSON-ready: ``questions`` row by row, ``total``, and the passages shown.
+) -> AuditFigures:
+    """``questions`` one by one, ``total``, and the passages shown.
 
     A passage takes a perspective where the judge's listing rule lists it ("clear"): of two sides
     that contradict each other it takes one at most, and is "mixed" where it argues for both. With p
@@ -55,65 +259,62 @@ def audit_figures(
     ``listing_error`` is what is known of the judge's errors: ``error`` says how far the figures may
     be off by it (None: not known).
     """
-    rows = [_row(each, k) for each in measured.audited]
+    rows = tuple(_question(each, k) for each in measured.audited)
     rules = sorted(measured.audited, key=lambda each: each.question.sides is None)
-    return {
-        "k": k,
-        "depth": depth,
-        "threshold": rules[0].rule.threshold if rules else None,
-        "rule": asdict(rules[0].rule) if rules else None,
-        "judged_pairs": measured.judged_pairs,
-        "total": _total(rows, k, depth, seed),
-        "error": _error(rows, listing_error, k, seed),
-        "questions": rows,
-        "degradations": [each.to_dict() for each in measured.degradations],
-    }
+    neutral = [sides for row in rows if not row.error and (sides := row.neutral.sides)]
+    error = None
+    if listing_error is not None and neutral:
+        listed = np.array([[each.support, each.oppose] for each in neutral])
+        error = judge_errors(listed, listing_error, k, seed)
+    return AuditFigures(
+        k,
+        depth,
+        rules[0].rule if rules else None,
+        measured.judged_pairs,
+        _total(rows, k, depth, seed),
+        error,
+        rows,
+        tuple(measured.degradations),
+    )
 
 
-def _error(
-    rows: Sequence[Row], error: ListingError | None, k: int, seed: int
-) -> dict[str, Any] | None:
-    two = [row for row in rows if not row["error"] and row["outcome"]]
-    if error is None or not two:
-        return None
-    return {**asdict(error), **listing_errors(two, error, k, seed)}
+def worst(questions: Sequence[QuestionFigures], count: int = 10) -> list[QuestionFigures]:
+    """Those with the least coverage, then the most one-sided, then the latest to be covered."""
+
+    def badness(each: QuestionFigures) -> tuple[float, float, float]:
+        lean = each.neutral.sides.lean if each.neutral.sides else 0.0
+        needed = each.needed if each.needed is not None else float("inf")
+        return each.coverage or 0.0, -abs(lean), -needed
+
+    return sorted((each for each in questions if each.coverage is not None), key=badness)[:count]
 
 
-def worst(rows: Sequence[Row], count: int = 10) -> list[Row]:
-    """The rows with the least coverage, then the most one-sided, then the latest to be covered."""
-    usable = [row for row in rows if not row["error"] and row["perspectives"]]
-
-    def badness(row: Row) -> tuple[float, float, float]:
-        lean = row["wordings"][NEUTRAL].get("lean")
-        needed = row["needed"]
-        return row["coverage"], -abs(lean or 0.0), -(needed if needed is not None else float("inf"))
-
-    return sorted(usable, key=badness)[:count]
-
-
-def _row(audited: Audited, k: int) -> dict[str, Any]:
+def _question(audited: Audited, k: int) -> QuestionFigures:
     question, rule = audited.question, audited.rule
-    row: dict[str, Any] = {**question.to_dict(), "error": audited.error}
     if audited.error:
-        return row
+        return QuestionFigures(question, audited.error)
     neutral = audited.rankings[NEUTRAL]
     verdicts = _verdicts(question, neutral, rule)
     takes = verdicts == "clear"
     covered: list[bool] = np.any(takes[:k], axis=0).tolist()
-    row["wordings"] = {
+    known = not np.isnan(neutral.support).any()
+    silent = known and bool((verdicts == "silent").all()) and bool(question.perspectives)
+    wordings = {
         wording: _wording(question, ranking, rule, k)
         for wording, ranking in audited.rankings.items()
     }
-    row["coverage"] = float(all(covered)) if question.perspectives else None
-    row["covered"] = [p.id for p, yes in zip(question.perspectives, covered, strict=True) if yes]
-    known = not np.isnan(neutral.support).any()
-    silent = known and bool((verdicts == "silent").all())
-    row["says_nothing"] = silent and bool(question.perspectives)
-    row["needed"] = _needed(takes)
-    row["outcome"] = _outcome(row) if question.sides else None
-    row["follows"] = _follows(row["wordings"]) if question.sides else None
-    row["seconds"] = round(neutral.seconds, 6)
-    return row
+    leans = {wording: each.sides.lean for wording, each in wordings.items() if each.sides}
+    return QuestionFigures(
+        question,
+        wordings=wordings,
+        coverage=float(all(covered)) if question.perspectives else None,
+        covered=tuple(p.id for p, yes in zip(question.perspectives, covered, strict=True) if yes),
+        says_nothing=silent,
+        needed=_needed(takes),
+        outcome=_outcome(sides, silent) if (sides := wordings[NEUTRAL].sides) else None,
+        follows=(leans["support"] - leans["oppose"]) / 2 if leans else None,
+        seconds=round(neutral.seconds, 6),
+    )
 
 
 def _verdicts(question: AuditQuestion, ranking: Ranking, rule: ListingRule) -> NDArray[np.str_]:
@@ -127,29 +328,21 @@ def _verdicts(question: AuditQuestion, ranking: Ranking, rule: ListingRule) -> N
 
 def _wording(
     question: AuditQuestion, ranking: Ranking, rule: ListingRule, k: int
-) -> dict[str, Any]:
-    result: dict[str, Any] = {"asked": ranking.asked}
+) -> WordingFigures:
     verdicts = _verdicts(question, ranking, rule)[:k]
+    sides = None
     if question.sides is not None:
         takes = verdicts == "clear"
-        places = [question.perspectives.index(side) for side in question.sides]
-        p, n = (int(takes[:, place].sum()) for place in places)
+        p, n = (int(takes[:, question.perspectives.index(side)].sum()) for side in question.sides)
         mixed = (verdicts == "mixed").any(axis=1)
-        result |= {"support": p, "oppose": n, "mixed": int(mixed.sum())}
-        result["neither"] = int((~takes.any(axis=1) & ~mixed).sum())
-        result["lean"] = (p - n) / k
+        neither = int((~takes.any(axis=1) & ~mixed).sum())
+        sides = Lean(p, n, int(mixed.sum()), neither, (p - n) / k)
     ids = [each.id for each in question.perspectives]
-    result["passages"] = [
-        {
-            "id": passage.id,
-            "title": passage.title,
-            "text": passage.text,
-            "supports": [each for each, word in zip(ids, words, strict=True) if word == "clear"],
-            "verdicts": dict(zip(ids, words, strict=True)),
-        }
+    passages = (
+        AuditedPassage(passage, dict(zip(ids, words, strict=True)))
         for passage, words in zip(ranking.passages[:k], verdicts.tolist(), strict=True)
-    ]
-    return result
+    )
+    return WordingFigures(ranking.asked, sides, tuple(passages))
 
 
 def _needed(takes: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
@@ -159,94 +352,77 @@ def _needed(takes: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
     return int(takes.argmax(axis=0).max()) + 1
 
 
-def _outcome(row: Row) -> str:
-    if row["says_nothing"]:
+def _outcome(sides: SideCounts, silent: bool) -> str:
+    if silent:
         return "nothing"
-    sides = [side for side in ("support", "oppose") if row["wordings"][NEUTRAL][side]]
-    return "both" if len(sides) == 2 else sides[0] if sides else "neither"
+    if sides.support and sides.oppose:
+        return "both"
+    return "support" if sides.support else "oppose" if sides.oppose else "neither"
 
 
-def _follows(wordings: Mapping[str, Mapping[str, Any]]) -> float:
-    follows: float = (wordings["support"]["lean"] - wordings["oppose"]["lean"]) / 2
-    return follows
+def _total(rows: Sequence[QuestionFigures], k: int, depth: int, seed: int) -> TotalFigures:
+    def mean(values: Iterable[float | None]) -> Interval | None:
+        """Over the questions that have a value."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        # To the places of audit.json, so that limits are held against what it says.
+        return interval(known, seed=seed, resamples=2_000).rounded()
 
-
-def _total(rows: Sequence[Row], k: int, depth: int, seed: int) -> dict[str, Any]:
-    asked = [row for row in rows if not row["error"]]
-    sided = [row for row in asked if row["perspectives"]]
-    two = [row for row in sided if row["outcome"] is not None]
-    outcomes = Counter(row["outcome"] for row in two)
-    lean = _interval([row["wordings"][NEUTRAL]["lean"] for row in two], seed)
-    needed = [row["needed"] for row in sided if row["needed"] is not None]
-    seconds = [row["seconds"] for row in asked]
-    return {
-        "questions": len(rows),
-        "failed": [row["id"] for row in rows if row["error"]],
-        "without_perspectives": [row["id"] for row in asked if not row["perspectives"]],
-        "short": [row["id"] for row in asked if _found(row) < k],
-        "nothing_found": sum(not _found(row) for row in asked),
-        "says_nothing": [row["id"] for row in sided if row["says_nothing"]],
-        "with_perspectives": len(sided),
-        "told": sum(_takes_a_side(row) for row in sided),
-        "two_sided": len(two),
-        "outcomes": {name: outcomes[name] for name in OUTCOMES},
-        "one_sided": _interval(
-            [float(row["outcome"] in ("support", "oppose")) for row in two], seed
-        ),
-        "passages": {
-            name: sum(row["wordings"][NEUTRAL][name] for row in two)
-            for name in ("support", "oppose", "mixed", "neither")
-        },
-        "lean": lean,
-        "favours": _favours(lean, len(two)),
-        "leans": {
-            wording: _interval([row["wordings"][wording]["lean"] for row in two], seed)
-            for wording in WORDINGS
-        },
-        "follows": _interval([row["follows"] for row in two], seed),
-        "coverage": _interval([row["coverage"] for row in sided], seed),
-        "coverage_where_said": _interval(
-            [row["coverage"] for row in sided if not row["says_nothing"]], seed
-        ),
-        "needed": {
-            "median": statistics.median(needed) if needed else None,
-            "reached": len(needed),
-            "not_reached": len(sided) - len(needed),
-        },
-        "curve": [
-            {"k": cut, **found}
-            for cut in range(1, depth + 1)
-            if (found := _interval([_within(row["needed"], cut) for row in sided], seed))
-        ],
-        "seconds": {
-            "mean": round(statistics.fmean(seconds), 6) if seconds else None,
-            "p95": round(float(np.percentile(seconds, 95)), 6) if seconds else None,
-        },
+    asked = [row for row in rows if not row.error]
+    sided = [row for row in asked if row.coverage is not None]
+    two = [row for row in sided if row.outcome is not None]
+    counted = Counter(row.outcome for row in two)
+    shown = [row.neutral.sides for row in two if row.neutral.sides is not None]
+    leans = {
+        wording: mean(sides.lean for row in two if (sides := row.wordings[wording].sides))
+        for wording in WORDINGS
     }
-
-
-def _takes_a_side(row: Row) -> bool:
-    """Whether any of the first k passages takes a side, or argues for two."""
-    return bool(row["covered"]) or bool(row["wordings"][NEUTRAL].get("mixed"))
-
-
-def _found(row: Row) -> int:
-    """How many of the first k passages the retriever returned."""
-    return len(row["wordings"][NEUTRAL]["passages"])
+    reached = [row.needed for row in sided if row.needed is not None]
+    curve = ((cut, mean(_within(row.needed, cut) for row in sided)) for cut in range(1, depth + 1))
+    seconds = [row.seconds for row in asked]
+    return TotalFigures(
+        questions=len(rows),
+        failed=tuple(row.question.id for row in rows if row.error),
+        without_perspectives=tuple(row.question.id for row in asked if row.coverage is None),
+        short=tuple(row.question.id for row in asked if len(row.neutral.passages) < k),
+        nothing_found=sum(not row.neutral.passages for row in asked),
+        says_nothing=tuple(row.question.id for row in sided if row.says_nothing),
+        with_perspectives=len(sided),
+        told=sum(row.told for row in sided),
+        two_sided=len(two),
+        outcomes=Outcomes(*(counted[each.name] for each in fields(Outcomes))),
+        one_sided=mean(float(row.outcome in ("support", "oppose")) for row in two),
+        passages=SideCounts(
+            *(sum(getattr(each, name.name) for each in shown) for name in fields(SideCounts))
+        ),
+        lean=leans[NEUTRAL],
+        favours=_favours(leans[NEUTRAL], len(two)),
+        leans=leans,
+        follows=mean(row.follows for row in two),
+        coverage=mean(row.coverage for row in sided),
+        coverage_where_said=mean(row.coverage for row in sided if not row.says_nothing),
+        needed=Needed(
+            statistics.median(reached) if reached else None,
+            len(reached),
+            len(sided) - len(reached),
+        ),
+        curve=tuple(CurvePoint(cut, share) for cut, share in curve if share is not None),
+        seconds=Seconds(
+            round(statistics.fmean(seconds), 6) if seconds else None,
+            round(float(np.percentile(seconds, 95)), 6) if seconds else None,
+        ),
+    )
 
 
 def _within(needed: int | None, cut: int) -> float:
     return float(needed is not None and needed <= cut)
 
 
-def _interval(values: Sequence[float], seed: int) -> dict[str, float] | None:
-    return interval(values, seed=seed, resamples=2_000).to_dict() if values else None
-
-
-def _favours(lean: Mapping[str, float] | None, questions: int) -> str | None:
+def _favours(lean: Interval | None, questions: int) -> Stance | None:
     """The side that the interval of the mean lean lies on; None where it holds zero, and for fewer
     questions than ``TELLING``.
     """
-    if lean is None or questions < TELLING or lean["low"] <= 0 <= lean["high"]:
+    if lean is None or questions < TELLING or lean.low <= 0 <= lean.high:
         return None
-    return "support" if lean["mean"] > 0 else "oppose"
+    return "support" if lean.mean > 0 else "oppose"

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from perspective_rag.audit.figures import WORDINGS, worst
+from perspective_rag.audit.figures import (
+    WORDINGS,
+    AuditedPassage,
+    AuditFigures,
+    QuestionFigures,
+    worst,
+)
 from perspective_rag.audit.measure import NEUTRAL
 from perspective_rag.audit.verdict import (
     AuditLimits,
     AuditVerdict,
     bounds,
-    error_range,
     number,
+    percents,
     problem_line,
     sentences,
+    signed,
 )
 from perspective_rag.reporting import charts, html
+from perspective_rag.reporting.bootstrap import Interval
 from perspective_rag.reporting.charts import Point, Share
 
 _SHARES = (
@@ -41,9 +48,6 @@ _COLUMNS = (
 )
 _TEMPLATE = Path(__file__).parent / "templates" / "audit.html"
 _COLOURS = {NEUTRAL: "both", "support": "support", "oppose": "oppose"}
-Figures = Mapping[str, Any]
-
-
 _OUTCOMES = (
     ("both sides shown", "both", ("both",)),
     ("the supporting side alone", "support", ("support",)),
@@ -53,14 +57,14 @@ _OUTCOMES = (
 
 
 def audit_page(
-    figures: Figures, *, about: Mapping[str, str], verdict: AuditVerdict | None = None
+    figures: AuditFigures, *, about: Mapping[str, str], verdict: AuditVerdict | None = None
 ) -> str:
     """The page; ``about`` names what was audited and with what, ``verdict`` stands first.
 
     Raises MissingDependency without jinja2.
     """
     verdict = verdict or AuditLimits().verdict(figures)
-    total = figures["total"]
+    total, error = figures.total, figures.error
     return html.render(
         _TEMPLATE,
         title="How many sides does this retriever show?",
@@ -69,54 +73,52 @@ def audit_page(
         verdict=verdict,
         outcomes=_outcomes(figures),
         total=total,
-        k=figures["k"],
+        k=figures.k,
         sides=_sides(figures),
         leans=_leans(figures),
-        follows=number(total["follows"]),
-        lean=f"{number(total['lean'])}, by the judge's errors {error_range(figures, 'lean')}",
+        follows=number(total.follows),
+        lean=f"{number(total.lean)}, by the judge's errors {signed(error.lean if error else None)}",
         one_sided=(
-            f"{bounds(total['one_sided'])}, by the judge's errors "
-            f"{error_range(figures, 'one_sided', percent=True)}"
+            f"{bounds(total.one_sided)}, by the judge's errors "
+            f"{percents(error.one_sided if error else None)}"
         ),
         curve=_curve(figures),
-        coverage=bounds(total["coverage"]),
+        coverage=bounds(total.coverage),
         columns=_COLUMNS,
-        rows=[_row(each) for each in figures["questions"]],
-        worst=[_question(each) for each in worst(figures["questions"])],
-        problems=[problem_line(each) for each in figures["degradations"]],
+        rows=[_row(each) for each in figures.questions],
+        worst=[_question(each) for each in worst(figures.questions)],
+        problems=[problem_line(each) for each in figures.degradations],
     )
 
 
-def _outcomes(figures: Figures) -> charts.Svg:
+def _outcomes(figures: AuditFigures) -> charts.Svg:
     """One bar: how many questions show what."""
-    outcomes = figures["total"]["outcomes"]
+    outcomes = figures.total.outcomes
     shares = [Share(name, colour) for name, colour, _ in _OUTCOMES]
-    counts = [sum(outcomes[each] for each in names) for _, _, names in _OUTCOMES]
+    counts = [sum(getattr(outcomes, each) for each in names) for _, _, names in _OUTCOMES]
     return charts.stacked_bars(shares, [("questions", counts)])
 
 
-def _sides(figures: Figures) -> charts.Svg:
-    rows = [row for row in figures["questions"] if not row["error"] and row["outcome"]]
-    bars = [(row["question"], _counted(row["wordings"][NEUTRAL])) for row in rows]
+def _sides(figures: AuditFigures) -> charts.Svg:
+    bars = [
+        (row.question.text, [sides.support, sides.mixed, sides.oppose, sides.neither])
+        for row in figures.questions
+        if not row.error and (sides := row.neutral.sides)
+    ]
     return charts.stacked_bars(_SHARES, bars)
 
 
-def _counted(neutral: Mapping[str, Any]) -> list[int]:
-    return [neutral[name] for name in ("support", "mixed", "oppose", "neither")]
-
-
-def _leans(figures: Figures) -> charts.Svg:
-    leans = figures["total"]["leans"]
+def _leans(figures: AuditFigures) -> charts.Svg:
     rows = [
-        (_ASKED[wording], _COLOURS[wording], _point(leans[wording]))
+        (_ASKED[wording], _COLOURS[wording], _point(lean))
         for wording in WORDINGS
-        if leans[wording]
+        if (lean := figures.total.leans[wording])
     ]
     return charts.intervals(rows, low=-1.0, high=1.0, ends=("all oppose", "all support"))
 
 
-def _curve(figures: Figures) -> charts.Svg | None:
-    points = [Point(p["k"], p["mean"], p["low"], p["high"]) for p in figures["total"]["curve"]]
+def _curve(figures: AuditFigures) -> charts.Svg | None:
+    points = [_point(each.share, each.k) for each in figures.total.curve]
     if not points:
         return None
     return charts.curve(
@@ -126,49 +128,48 @@ def _curve(figures: Figures) -> charts.Svg | None:
     )
 
 
-def _point(value: Mapping[str, float]) -> Point:
-    return Point(0.0, value["mean"], value["low"], value["high"])
+def _point(value: Interval, x: float = 0.0) -> Point:
+    return Point(x, value.mean, value.low, value.high)
 
 
-def _row(row: Mapping[str, Any]) -> Sequence[str | tuple[str, str]]:
+def _row(row: QuestionFigures) -> Sequence[str | tuple[str, str]]:
     """A question in the table, in the order of the columns."""
-    if row["error"]:
-        return [row["question"], (row["error"], "bad"), "", "", "", ""]
-    neutral = row["wordings"][NEUTRAL]
-    sides = f"{neutral['support']} / {neutral['oppose']}" if row["outcome"] else "–"
-    follows = "–" if row["follows"] is None else f"{row['follows']:+.2f}"
-    covered = f"{len(row['covered'])} of {len(row['perspectives'])}"
-    if row["says_nothing"]:
+    text = row.question.text
+    if row.error:
+        return [text, (row.error, "bad"), "", "", "", ""]
+    sides = f"{found.support} / {found.oppose}" if (found := row.neutral.sides) else "–"
+    follows = "–" if row.follows is None else f"{row.follows:+.2f}"
+    covered = f"{len(row.covered)} of {len(row.question.perspectives)}"
+    if row.says_nothing:
         covered += ", nothing said"
-    needed = "–" if row["needed"] is None else str(row["needed"])
-    return [row["question"], sides, covered, needed, follows, f"{row['seconds']:.3f}"]
+    needed = "–" if row.needed is None else str(row.needed)
+    return [text, sides, covered, needed, follows, f"{row.seconds:.3f}"]
 
 
-def _question(row: Mapping[str, Any]) -> html.ShownQuestion:
-    texts = {each["id"]: each["text"] for each in row["perspectives"]}
-    css = {each["id"]: each.get("stance") or "" for each in row["perspectives"]}
-    if row["outcome"] and not any(css.values()):
+def _question(row: QuestionFigures) -> html.ShownQuestion:
+    texts = {each.id: each.text for each in row.question.perspectives}
+    css: dict[str, str] = {each.id: each.stance or "" for each in row.question.perspectives}
+    if row.outcome and not any(css.values()):
         css = dict(zip(texts, ("support", "oppose"), strict=True))
     shown = [
         html.ShownPassage(
-            passage["title"] or passage["id"],
-            passage["text"],
-            _marks(passage["verdicts"], texts, css),
+            each.passage.title or each.passage.id,
+            each.passage.text,
+            _marks(each, texts, css),
         )
-        for passage in row["wordings"][NEUTRAL]["passages"]
+        for each in row.neutral.passages
     ]
-    missing = [text for identity, text in texts.items() if identity not in row["covered"]]
-    return html.ShownQuestion(row["question"], missing, shown)
+    missing = [text for identity, text in texts.items() if identity not in row.covered]
+    return html.ShownQuestion(row.question.text, missing, shown)
 
 
 def _marks(
-    verdicts: Mapping[str, str], texts: Mapping[str, str], css: Mapping[str, str]
+    passage: AuditedPassage, texts: Mapping[str, str], css: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """What is said of a passage: the sides it supports, else the best that can be said of it."""
-    if "mixed" in verdicts.values():
+    words = set(passage.verdicts.values())
+    if "mixed" in words:
         return [("mixed: argues for and against", "both")]
-    clear = [each for each, verdict in verdicts.items() if verdict == "clear"]
-    if clear:
-        return [(f"supports: {texts[each]}", css[each]) for each in clear]
-    silent = set(verdicts.values()) <= {"silent"}
-    return [("takes no side" if silent else "not sorted: the judge cannot tell", "")]
+    if supports := passage.supports:
+        return [(f"supports: {texts[each]}", css[each]) for each in supports]
+    return [("takes no side" if words <= {"silent"} else "not sorted: the judge cannot tell", "")]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from perspective_rag.audit.figures import TELLING
+from perspective_rag.audit.error import Bounds
+from perspective_rag.audit.figures import TELLING, AuditFigures
+from perspective_rag.reporting.bootstrap import Interval
+from perspective_rag.types import Degradation
 from perspective_rag.validation import between
 
-Figures = Mapping[str, Any]
 Outcome = Literal["passed", "missed", "cannot tell", "measured"]
 
 ENOUGH = 0.5
@@ -51,7 +52,7 @@ class AuditLimits:
             if value is not None:
                 between(name, value)
 
-    def verdict(self, figures: Figures) -> AuditVerdict:
+    def verdict(self, figures: AuditFigures) -> AuditVerdict:
         """The limits against the figures.
 
         A question in which the judge finds no side is neither one-sided nor leaning. Where more
@@ -60,8 +61,8 @@ class AuditLimits:
         its limit is there all the same, and is "missed".
         """
         missed = tuple(self.missed(figures))
-        total = figures["total"]
-        asked, told = total["with_perspectives"], total["told"]
+        total = figures.total
+        asked, told = total.with_perspectives, total.told
         given = any(getattr(self, name) is not None for name in self.__slots__)
         blind = told < ENOUGH * asked or not asked
         sure = [each for each in missed if not each.startswith("coverage")]
@@ -72,7 +73,7 @@ class AuditLimits:
         if given and blind:
             said = (
                 f"Cannot tell: in {asked - told} of {counted(asked)} the judge finds no side in "
-                f"the first {figures['k']} passages, so the limits say nothing. Use a stronger "
+                f"the first {figures.k} passages, so the limits say nothing. Use a stronger "
                 "--judge, or read some of the passages."
             )
             return AuditVerdict("cannot tell", said, missed)
@@ -80,14 +81,14 @@ class AuditLimits:
             return AuditVerdict("measured", _finding(figures))
         return AuditVerdict("passed", f"{_finding(figures)} Within all limits.")
 
-    def missed(self, figures: Figures) -> list[str]:
+    def missed(self, figures: AuditFigures) -> list[str]:
         """What lies outside the limits, one sentence each; a figure that is not there is missed."""
-        total = figures["total"]
+        total = figures.total
         checks = (
-            ("one-sided questions", total["one_sided"], self.max_one_sided, False),
-            ("coverage", total["coverage"], self.min_coverage, True),
-            ("lean", total["lean"], self.max_lean, False),
-            ("following the wording", total["follows"], self.max_follows, False),
+            ("one-sided questions", total.one_sided, self.max_one_sided, False),
+            ("coverage", total.coverage, self.min_coverage, True),
+            ("lean", total.lean, self.max_lean, False),
+            ("following the wording", total.follows, self.max_follows, False),
         )
         found = []
         for name, value, limit, at_least in checks:
@@ -96,22 +97,22 @@ class AuditLimits:
             if value is None:
                 found.append(f"{name}: no question to measure it on, the limit is {limit:g}")
                 continue
-            mean = value["mean"]
+            mean = value.mean
             if mean < limit if at_least else abs(mean) > limit:
                 word = "at least" if at_least else "at most"
                 found.append(f"{name}: {mean:.3f}, {word} {limit:g} was asked for")
         return found
 
 
-def _finding(figures: Figures) -> str:
+def _finding(figures: AuditFigures) -> str:
     """The one sentence that stands first."""
-    total, k = figures["total"], figures["k"]
-    outcomes, two = total["outcomes"], total["two_sided"]
+    total, k = figures.total, figures.k
+    outcomes, two = total.outcomes, total.two_sided
     if not two:
-        if total["coverage"] is None:
+        if total.coverage is None:
             return "No question had perspectives to look for."
-        return f"{bounds(total['coverage'])} of the questions show every perspective."
-    one, both = outcomes["support"] + outcomes["oppose"], outcomes["both"]
+        return f"{bounds(total.coverage)} of the questions show every perspective."
+    one, both = outcomes.one_sided, outcomes.both
     rest = two - one - both
     said = (
         f"Of {counted(two)}, the first {k} passages show both sides of {both} and one side alone "
@@ -120,65 +121,65 @@ def _finding(figures: Figures) -> str:
     return f"{said}; of {rest} the judge cannot tell." if rest else f"{said}."
 
 
-def sentences(figures: Figures) -> list[str]:
+def sentences(figures: AuditFigures) -> list[str]:
     """The answers to the questions an audit is made for."""
-    total, k = figures["total"], figures["k"]
-    outcomes, two = total["outcomes"], total["two_sided"]
+    total, k = figures.total, figures.k
+    outcomes, two = total.outcomes, total.two_sided
     result = []
     if two:
-        one = outcomes["support"] + outcomes["oppose"]
         result.append(
-            f"One-sided: {one} of {two} two-sided questions ({bounds(total['one_sided'])}) get one "
-            f"side only in their first {k} passages, {outcomes['both']} get both, "
-            f"{outcomes['neither'] + outcomes['nothing']} neither."
+            f"One-sided: {outcomes.one_sided} of {two} two-sided questions "
+            f"({bounds(total.one_sided)}) get one side only in their first {k} passages, "
+            f"{outcomes.both} get both, {outcomes.neither + outcomes.nothing} neither."
         )
-        counts = total["passages"]
+        counts = total.passages
         favoured = {"support": "the supporting one", "oppose": "the opposing one"}
-        towards = favoured.get(total["favours"] or "", "neither beyond chance")
+        towards = favoured.get(total.favours or "", "neither beyond chance")
         if two < TELLING:
             towards = f"cannot be told from fewer than {TELLING} two-sided questions"
         result.append(
-            f"Favoured side: {towards}; {counts['support']} passages support, "
-            f"{counts['oppose']} oppose, {counts['mixed']} argue both "
-            f"(lean {number(total['lean'])})."
+            f"Favoured side: {towards}; {counts.support} passages support, "
+            f"{counts.oppose} oppose, {counts.mixed} argue both "
+            f"(lean {number(total.lean)})."
         )
         result.append(
-            f"Wording: following is {number(total['follows'])}, where 0 means that asking as a "
+            f"Wording: following is {number(total.follows)}, where 0 means that asking as a "
             "supporter or as an opponent changes nothing and 1 that it decides the side."
         )
-    if total["coverage"] is not None:
-        needed = total["needed"]
-        median = "none" if needed["median"] is None else f"{needed['median']:g}"
+    if total.coverage is not None:
+        needed = total.needed
+        median = "none" if needed.median is None else f"{needed.median:g}"
         result.append(
-            f"Coverage: {bounds(total['coverage'])} of {total['with_perspectives']} questions have "
+            f"Coverage: {bounds(total.coverage)} of {total.with_perspectives} questions have "
             f"every perspective in the first {k} passages; the median of passages needed is "
-            f"{median}, and {needed['not_reached']} need more than {figures['depth']}."
+            f"{median}, and {needed.not_reached} need more than {figures.depth}."
         )
-    if total["says_nothing"]:
-        said = bounds(total["coverage_where_said"])
+    if total.says_nothing:
+        said = bounds(total.coverage_where_said)
         result.append(
-            f"Nothing said: for {counted(len(total['says_nothing']))} no passage of the first "
-            f"{figures['depth']} speaks to any side, and the judge is sure of each; of the other "
+            f"Nothing said: for {counted(len(total.says_nothing))} no passage of the first "
+            f"{figures.depth} speaks to any side, and the judge is sure of each; of the other "
             f"questions, {said} have every perspective."
         )
-    if total["short"]:
+    if total.short:
         result.append(
-            f"Short: {counted(len(total['short']))} got fewer than {k} passages, and "
-            f"{total['nothing_found']} of them none at all."
+            f"Short: {counted(len(total.short))} got fewer than {k} passages, and "
+            f"{total.nothing_found} of them none at all."
         )
-    if error := figures["error"]:
+    if figures.error:
+        listing = figures.error.listing
         result.append(
-            f"Errors of the judge: {100 * error['opposing']:.0f}% of what it lists takes the other "
-            f"side and {100 * error['silent']:.0f}% none ({error['source']}). With such errors, "
-            f"one-sided questions may be {error_range(figures, 'one_sided', percent=True)} and the "
-            f"lean {error_range(figures, 'lean')}; what it does not list is left out of account."
+            f"Errors of the judge: {100 * listing.opposing:.0f}% of what it lists takes the other "
+            f"side and {100 * listing.silent:.0f}% none ({listing.source}). With such errors, "
+            f"one-sided questions may be {percents(figures.error.one_sided)} and the "
+            f"lean {signed(figures.error.lean)}; what it does not list is left out of account."
         )
     elif two:
         result.append("Errors of the judge: not known for this judge; read some of the passages.")
-    if total["failed"]:
-        result.append(f"Left out: {counted(len(total['failed']))} whose search failed.")
-    if total["without_perspectives"]:
-        count = counted(len(total["without_perspectives"]))
+    if total.failed:
+        result.append(f"Left out: {counted(len(total.failed))} whose search failed.")
+    if total.without_perspectives:
+        count = counted(len(total.without_perspectives))
         result.append(f"Left out: {count} without perspectives; write them yourself.")
     return result
 
@@ -188,33 +189,33 @@ def counted(questions: int) -> str:
     return f"{questions} question{'' if questions == 1 else 's'}"
 
 
-def bounds(value: Mapping[str, float] | None) -> str:
+def bounds(value: Interval | None) -> str:
     """A share with its interval, in percent."""
     if value is None:
         return "–"
-    mean, low, high = (100 * value[name] for name in ("mean", "low", "high"))
-    return f"{mean:.0f}% [{low:.0f}, {high:.0f}]"
+    return f"{100 * value.mean:.0f}% [{100 * value.low:.0f}, {100 * value.high:.0f}]"
 
 
-def error_range(figures: Figures, name: str, *, percent: bool = False) -> str:
-    """How far a figure may be off by the judge's errors: "8 to 25%"; a dash where not known."""
-    found = (figures["error"] or {}).get(name)
-    if found is None:
-        return "–"
-    if percent:
-        return f"{100 * found['low']:.0f} to {100 * found['high']:.0f}%"
-    return f"{found['low']:+.2f} to {found['high']:+.2f}"
+def percents(value: Bounds | None) -> str:
+    """The bounds of a share: "8 to 25%"; a dash where not known."""
+    return "–" if value is None else f"{100 * value.low:.0f} to {100 * value.high:.0f}%"
 
 
-def number(value: Mapping[str, float] | None) -> str:
+def signed(value: Bounds | None) -> str:
+    """The bounds of a signed figure: "-0.10 to +0.20"; a dash where not known."""
+    return "–" if value is None else f"{value.low:+.2f} to {value.high:+.2f}"
+
+
+def number(value: Interval | None) -> str:
     """A signed figure with its interval."""
     if value is None:
         return "–"
-    return f"{value['mean']:+.2f} [{value['low']:+.2f}, {value['high']:+.2f}]"
+    return f"{value.mean:+.2f} [{value.low:+.2f}, {value.high:+.2f}]"
 
 
-def problem_line(problem: Mapping[str, str]) -> str:
+def problem_line(problem: Degradation) -> str:
     """A degradation in a line, with the error behind it unless its message holds that already."""
-    said, error = f"{problem['stage']}: {problem['message']}", problem["error"]
+    said = f"{problem.stage}: {problem.message}"
+    error = problem.to_dict()["error"]
     inner = error.partition("(")[2].removesuffix(")").strip("'\"")
     return said if not error or (inner and inner in said) else f"{said} ({error})"

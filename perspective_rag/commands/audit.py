@@ -139,7 +139,7 @@ def _run(options: argparse.Namespace) -> int:
     document = {
         "about": about,
         "verdict": {"outcome": verdict.outcome, "sentence": verdict.sentence},
-        **figures,
+        **figures.to_dict(),
         "missed": list(verdict.missed),
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)

@@ -89,14 +89,6 @@ def stored_in(folder: Path) -> dict[str, Any]:
     return stored
 
 
-def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:
-    """The text of ``judge.json``: settings and where they come from."""
-    values = {name: getattr(settings, name) for name in JudgeSettings.__slots__}
-    return (
-        json.dumps({**values, "provenance": dict(provenance)}, indent=2, ensure_ascii=False) + "\n"
-    )
-
-
 _LEAST = 1e-4  # probabilities nearer to 0 or 1 count as this near
 
 

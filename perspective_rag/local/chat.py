@@ -102,12 +102,6 @@ def spellings(choices: Sequence[str]) -> list[str]:
     )
 
 
-def first_token_tells(choices: Sequence[str]) -> bool:
-    """Whether a reply held to the choices is known from its first token, however short."""
-    letters = {choice[:1].casefold() for choice in choices}
-    return bool(choices) and len(letters) == len(choices) and "" not in letters
-
-
 def bare_token(token: str) -> str:
     """A token in lower case without white space, its markers and quotation marks."""
     return token.strip(" \t\r\n\"'*`.,▁ĠĊ").casefold()

@@ -103,13 +103,6 @@ def bare(word: str) -> str:
     return word.strip(EDGES).lower().replace("’", "'")
 
 
-def lower_first(text: str) -> str:
-    """The text with its first letter lowered, except of "I", acronyms and mixed case."""
-    first = re.split(r"\W", text, maxsplit=1)[0]
-    keep = first == "I" or (len(first) > 1 and not first[1:].islower())
-    return text if keep else text[:1].lower() + text[1:]
-
-
 def upper_first(text: str) -> str:
     """The text with its first letter raised, also behind an opening quotation mark."""
     start = 1 if text[:1] in "“\"'‘(" else 0

@@ -20,9 +20,13 @@ class Interval:
     low: float
     high: float
 
+    def rounded(self) -> Interval:
+        """The three numbers to six places."""
+        return Interval(round(self.mean, 6), round(self.low, 6), round(self.high, 6))
+
     def to_dict(self) -> dict[str, float]:
         """The three numbers by name, to six places."""
-        return {name: round(value, 6) for name, value in asdict(self).items()}
+        return asdict(self.rounded())
 
 
 def interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval:

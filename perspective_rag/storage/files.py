@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
+from perspective_rag.errors import CorpusError
 from perspective_rag.storage.unpacking import unpacked
 from perspective_rag.text import valid
 from perspective_rag.validation import from_json
@@ -98,25 +97,3 @@ def json_object(line: str, place: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise CorpusError(f"{place}: expected a JSON object, got {type(row).__name__}")
     return row
-
-
-def read_toml(path: Path, *, extra: str) -> dict[str, Any]:
-    """The document in a TOML file.
-
-    Raises ConfigError for a file that cannot be read or is not TOML, MissingDependency that names
-    ``extra`` on Python 3.10 without tomli.
-    """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib
-        except ImportError as error:
-            raise MissingDependency(extra, "reading TOML on Python 3.10") from error
-    try:
-        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
-    return found

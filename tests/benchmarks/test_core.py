@@ -8,7 +8,7 @@ from pydantic import Field
 from benchmarks.core.filling import fill, filled
 from benchmarks.core.schema import Strict, checked
 from perspective_rag import ConfigError
-from perspective_rag.storage.files import read_toml
+from perspective_rag_train.toml_file import read_toml
 
 TEXT = "a\n<!-- results:x -->\nold\n<!-- /results:x -->\nb\n"
 

@@ -68,7 +68,7 @@ from perspective_rag.perspectives.kinds import is_chat
 from perspective_rag.perspectives.negation import negate, negation_of
 from perspective_rag.perspectives.queries import unique_queries
 from perspective_rag.perspectives.reading import both_sides, extract_by_rule
-from perspective_rag.perspectives.words import bare, lower_first, mid_sentence, upper_first
+from perspective_rag.perspectives.words import bare, mid_sentence, upper_first
 from perspective_rag.prompts import PromptTemplate, fence, read_prompt, shorten
 from perspective_rag.prompts.markers import markers_of, without_markers
 from perspective_rag.prompts.replies import (
@@ -232,7 +232,6 @@ QUESTIONS: dict[str, Callable[[str], Any]] = {
     "stand_alone": stand_alone,
     "topic_words": topic_words,
     "caution": lambda text: caution(text, found=False, judge=None),
-    "lower_first": lower_first,
     "upper_first": upper_first,
     "mid_sentence": mid_sentence,
     "bare": bare,

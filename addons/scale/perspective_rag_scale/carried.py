@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from perspective_rag.errors import PerspectiveRAGError
+from perspective_rag import PerspectiveRAGError
 
 
 def dumps(value: object) -> bytes:

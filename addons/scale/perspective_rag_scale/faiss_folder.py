@@ -13,16 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.flow.driver import in_thread
-from perspective_rag.local.indexes import predicate
-from perspective_rag.local.passage_file import PassageFile
-from perspective_rag.maths.vectors import as_vector, normalised
-from perspective_rag.storage.files import replace_file
-from perspective_rag.types import Hit, Matrix, Passage, Vector
-from perspective_rag.validation import count as checked_count
-from perspective_rag.validation import from_json
+from perspective_rag import ConfigError, CorpusError, Hit, Passage
+from perspective_rag.extend import (
+    Matrix,
+    Vector,
+    as_vector,
+    from_json,
+    in_thread,
+    normalised,
+    predicate,
+    replace_file,
+)
+from perspective_rag.extend import count as checked_count
 from perspective_rag_scale.faiss_kinds import Kind, on_gpu, read_faiss, search_depth
+from perspective_rag_scale.passage_file import PassageFile
 
 PASSAGES, ROWS, MANIFEST = "passages.sqlite", "rows.f16", "manifest.json"
 FORMAT = 1

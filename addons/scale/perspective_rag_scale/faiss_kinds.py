@@ -12,11 +12,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.storage.files import make_private
-from perspective_rag.types import Matrix
-from perspective_rag.validation import count as checked_count
+from perspective_rag import ConfigError, CorpusError, MissingDependency
+from perspective_rag.extend import Matrix, make_private, normalised
+from perspective_rag.extend import count as checked_count
 
 Kind = Literal["flat", "hnsw", "ivfpq"]
 """``flat`` compares with every row: exact. ``hnsw`` follows a graph of neighbours: fast, and the

@@ -16,16 +16,20 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, CorpusError, PerspectiveRAGError
-from perspective_rag.local.corpus.embedding import embedded
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.protocols import Embedder
-from perspective_rag.redaction import redacted, scrubbed
-from perspective_rag.storage.append_log import OrderedLog
-from perspective_rag.storage.files import replace_file
-from perspective_rag.types import Matrix, Passage
-from perspective_rag.validation import count as checked_count
-from perspective_rag.validation import from_json, json_ready
+from perspective_rag import ConfigError, CorpusError, Passage, PerspectiveRAGError
+from perspective_rag.extend import (
+    Embedder,
+    Matrix,
+    OrderedLog,
+    embedded,
+    from_json,
+    json_ready,
+    normalised,
+    redacted,
+    replace_file,
+    scrubbed,
+)
+from perspective_rag.extend import count as checked_count
 
 WINDOW = 2048
 """Passages that are in memory at a time, and after which progress is kept."""

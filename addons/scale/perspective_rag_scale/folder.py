@@ -5,14 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.judge.cascade import CascadeJudge
-from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.local.corpus import CachedEmbedder
-from perspective_rag.local.judges import second_judge_of
-from perspective_rag.local.local_pipeline import LocalArguments, list_judge, with_sides
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Embedder, Judge, SecondJudge
+from perspective_rag import (
+    CachedEmbedder,
+    CascadeJudge,
+    ConfigError,
+    CrossEncoderJudge,
+    PerspectivePipeline,
+)
+from perspective_rag.extend import (
+    LLM,
+    Embedder,
+    Judge,
+    LocalArguments,
+    SecondJudge,
+    list_judge,
+    second_judge_of,
+    with_sides,
+)
 from perspective_rag_scale.faiss_folder import FaissFolder
 
 if TYPE_CHECKING:
@@ -40,7 +49,7 @@ def folder_pipeline(
         raise ConfigError("llm_judge is asked after the package's judge: give one of the two")
     store = FaissFolder(folder)
     if embedder is None:
-        from perspective_rag.local.onnx_minilm import OnnxMiniLM
+        from perspective_rag import OnnxMiniLM
 
         embedder = OnnxMiniLM()
     name = embedder_name(embedder)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from perspective_rag.errors import ConfigError
+from perspective_rag import ConfigError
 from perspective_rag_scale.remote.embedder import EmbedderEngine, RemoteEmbedder
 from perspective_rag_scale.remote.judge import JudgeEngine, RemoteJudge
 from perspective_rag_scale.remote.settings import ConnectionOptions

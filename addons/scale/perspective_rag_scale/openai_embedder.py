@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.local.openai_compatible import check_attempts
+from perspective_rag import ConfigError
 from perspective_rag_scale.remote.embedder import RemoteEmbedder
 
 _OWN = "https://api.openai.com/v1"
@@ -34,7 +33,6 @@ class OpenAICompatibleEmbedder(RemoteEmbedder):
         max_retries: int = 2,
         batch_size: int = 64,
     ) -> None:
-        check_attempts(timeout, max_retries)
         address = base_url or os.environ.get("OPENAI_BASE_URL")
         key = api_key or os.environ.get("OPENAI_API_KEY")
         if not address and not key:

@@ -7,7 +7,7 @@ import os
 import socket
 from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag import ConfigError, MissingDependency
 
 _STARTS = 3
 """How often processes on this machine are tried to be started."""

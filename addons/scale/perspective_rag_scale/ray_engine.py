@@ -5,13 +5,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from perspective_rag.errors import ConfigError, EngineError
-from perspective_rag.flow.engine import B, R
-from perspective_rag.validation import count
+from perspective_rag import ConfigError, EngineError
+from perspective_rag.extend import count
 from perspective_rag_scale.ray_cluster import check_address, connected
 from perspective_rag_scale.ray_feed import CONTENT, DONE, NUMBER, Feed, Mapper, reading, table
+
+B = TypeVar("B")
+R = TypeVar("R")
 
 ATTEMPTS = 4
 """How often a batch is begun whose worker's process ends."""

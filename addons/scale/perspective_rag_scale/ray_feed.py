@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from perspective_rag.errors import EngineError
+from perspective_rag import EngineError
 from perspective_rag_scale.carried import dumps
 
 CONTENT, NUMBER = "content", "number"

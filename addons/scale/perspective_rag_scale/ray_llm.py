@@ -9,10 +9,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, LLMError, MissingDependency
-from perspective_rag.local.in_process import InProcessLLM
-from perspective_rag.types import Completion, Prompt
-from perspective_rag.validation import count, from_json
+from perspective_rag import Completion, ConfigError, LLMError, MissingDependency, Prompt
+from perspective_rag.extend import InProcessLLM, count, from_json
 from perspective_rag_scale.ray_cluster import check_address, connected
 from perspective_rag_scale.vllm_requests import (
     ENGINE_DEFAULTS,

@@ -7,9 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import LLMError, MissingDependency
-from perspective_rag.local.in_process import InProcessLLM
-from perspective_rag.types import Completion, Prompt
+from perspective_rag import Completion, LLMError, MissingDependency, Prompt
+from perspective_rag.extend import InProcessLLM
 from perspective_rag_scale.vllm_requests import (
     ENGINE_DEFAULTS,
     Chats,

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from perspective_rag.local.chat import (
+from perspective_rag import Completion, Prompt
+from perspective_rag.extend import (
     bare_token,
     choice_of,
     choice_probabilities,
-    first_token_tells,
     markers_in,
     messages_of,
     spellings,
 )
-from perspective_rag.types import Completion, Prompt
 
 # The most alternatives for a token that the engine gives unless it is told otherwise.
 _LOGPROBS = 20
@@ -45,6 +44,12 @@ def sampling_of(prompt: Prompt) -> dict[str, Any]:
     elif prompt.schema is not None:
         fields["structured_outputs"] = {"json": dict(prompt.schema)}
     return fields
+
+
+def first_token_tells(choices: Sequence[str]) -> bool:
+    """Whether a reply held to the choices is known from its first token, however short."""
+    letters = {choice[:1].casefold() for choice in choices}
+    return bool(choices) and len(letters) == len(choices) and "" not in letters
 
 
 class Chats:

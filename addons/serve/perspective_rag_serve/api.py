@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from perspective_rag import __version__
-from perspective_rag.flow.driver import in_thread
+from perspective_rag.extend import in_thread
 from perspective_rag_serve.asking import Asked
 from perspective_rag_serve.context import Context
 from perspective_rag_serve.events import HEADERS, named_events

@@ -11,8 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
-from perspective_rag import __version__
-from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag import PerspectivePipeline, __version__
 from perspective_rag_serve.api import api_routes
 from perspective_rag_serve.chat import chat_routes
 from perspective_rag_serve.context import Context

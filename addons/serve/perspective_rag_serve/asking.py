@@ -10,20 +10,28 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from perspective_rag.answer.key_points import key_points
-from perspective_rag.answer.supporting import supporting_sentences
-from perspective_rag.errors import ConfigError
-from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.support import quick_judge
-from perspective_rag.perspectives.find import extraction_of
-from perspective_rag.perspectives.follow_up import follow_up
-from perspective_rag.perspectives.reading import extract_by_rule
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import Extractor
-from perspective_rag.results import Claim, RetrievalResult
-from perspective_rag.text import printable, text_key
-from perspective_rag.types import Extraction, Perspective
+from perspective_rag import (
+    Claim,
+    ConfigError,
+    Extraction,
+    Perspective,
+    PerspectivePipeline,
+    RetrievalResult,
+)
+from perspective_rag.extend import (
+    Extractor,
+    Flow,
+    complete,
+    extract_by_rule,
+    extraction_of,
+    follow_up,
+    printable,
+    quick_judge,
+    supporting_sentences,
+    text_key,
+)
 from perspective_rag_serve.failures import Failure, told
+from perspective_rag_serve.key_points import key_points
 from perspective_rag_serve.settings import ServeSettings
 from perspective_rag_serve.view import View, view_of
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from starlette.types import Message, Receive
 
-from perspective_rag.flow.driver import in_thread
+from perspective_rag.extend import in_thread
 from perspective_rag_serve.failures import Failure
 
 BODY_SECONDS = 30.0

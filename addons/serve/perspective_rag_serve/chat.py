@@ -12,10 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from perspective_rag.flow.driver import in_thread
-from perspective_rag.perspectives.follow_up import follow_up
-from perspective_rag.perspectives.reading import extract_by_rule
-from perspective_rag.text import text_key
+from perspective_rag.extend import extract_by_rule, follow_up, in_thread, text_key
 from perspective_rag_serve.asking import Asked, Emit, Reply
 from perspective_rag_serve.context import Context
 from perspective_rag_serve.events import HEADERS, as_json, events

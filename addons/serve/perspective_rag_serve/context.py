@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from perspective_rag.flow.driver import in_thread
+from perspective_rag.extend import in_thread
 from perspective_rag_serve.admission import Admission
 from perspective_rag_serve.asking import Asked, Emit, Reply, reply_to
 from perspective_rag_serve.judging import Chosen, choose

@@ -10,8 +10,7 @@ from typing import Any, Literal
 from fastapi.responses import Response
 
 from perspective_rag import __version__
-from perspective_rag.reporting.html import render
-from perspective_rag.text import escaped
+from perspective_rag.extend import escaped, render_page
 from perspective_rag_serve.asking import Asked, Reply
 from perspective_rag_serve.view import Card, SideView, View
 from perspective_rag_serve.writing import Writer, plain, source_line
@@ -70,7 +69,7 @@ def html(reply: Reply) -> str:
     """One page in one file, without scripts; every text escaped."""
     view = reply.view
     marks = {id(card): _pieces(card) for _, _, cards in _columns(view) for card in cards}
-    return render(
+    return render_page(
         _TEMPLATE,
         title=view.question,
         reading=reply.reading["text"],

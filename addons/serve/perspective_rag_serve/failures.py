@@ -13,10 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from perspective_rag.errors import LLMError, PerspectiveRAGError, RetrievalError
-from perspective_rag.redaction import redacted
-from perspective_rag.text import printable
-from perspective_rag.types import Degradation
+from perspective_rag import Degradation, LLMError, PerspectiveRAGError, RetrievalError
+from perspective_rag.extend import printable, redacted
 from perspective_rag_serve.logs import places
 
 _log = logging.getLogger(__name__)

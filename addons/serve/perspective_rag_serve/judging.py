@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.judge.cascade import CascadeJudge
-from perspective_rag.local.corpus import CachedEmbedder
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.results import RetrievalResult
-from perspective_rag.types import Hit, Passage
+from perspective_rag import (
+    CachedEmbedder,
+    CascadeJudge,
+    ConfigError,
+    Hit,
+    Passage,
+    PerspectivePipeline,
+    RetrievalResult,
+)
 from perspective_rag_serve.failures import Failure
 
 

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from perspective_rag.flow.driver import in_thread
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.redaction import redacted
-from perspective_rag.text import printable
+from perspective_rag import PerspectivePipeline
+from perspective_rag.extend import in_thread, printable, redacted
 from perspective_rag_serve.failures import NotReady
 
 _log = logging.getLogger(__name__)

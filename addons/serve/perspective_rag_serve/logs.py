@@ -12,8 +12,7 @@ import traceback
 from contextvars import ContextVar
 from pathlib import Path
 
-from perspective_rag.redaction import redacted
-from perspective_rag.text import printable
+from perspective_rag.extend import printable, redacted
 
 _ANSWERING = ContextVar("perspective_rag_serve_answering", default=False)
 _OURS = "perspective_rag"

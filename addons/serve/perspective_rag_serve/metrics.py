@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from perspective_rag.results import RetrievalResult
+from perspective_rag import RetrievalResult
 from perspective_rag_serve.admission import Admission
 from perspective_rag_serve.loading import Loading
 

@@ -12,10 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from perspective_rag.results import RetrievalResult
-from perspective_rag.storage.files import make_private
-from perspective_rag.text import text_key
-from perspective_rag.types import Passage, Perspective
+from perspective_rag import Passage, Perspective, RetrievalResult
+from perspective_rag.extend import make_private, text_key
 from perspective_rag_serve.failures import Failure
 from perspective_rag_serve.logs import Known
 

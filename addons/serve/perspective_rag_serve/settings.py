@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.validation import between, count
+from perspective_rag import ConfigError
+from perspective_rag.extend import between, count
 
 LEAST_TOKEN = 16
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from perspective_rag.listing import State, Verdict
-from perspective_rag.maths.vectors import first_copies
-from perspective_rag.text import printable
+from perspective_rag.extend import State, Verdict, first_copies, printable
 from perspective_rag_serve.asking import Reply
 from perspective_rag_serve.failures import told
 from perspective_rag_serve.judging import Chosen

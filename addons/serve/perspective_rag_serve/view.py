@@ -7,19 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.excerpts import span_of as span_of
-from perspective_rag.answer.excerpts import without_headings
-from perspective_rag.answer.groups import grouped
-from perspective_rag.answer.key_points import KeyPoint
-from perspective_rag.answer.reported import only_reports
-from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
-from perspective_rag.listing import State
-from perspective_rag.maths.vectors import first_copies
-from perspective_rag.reporting.origins import Origin, origin_of
-from perspective_rag.results import RetrievalResult
-from perspective_rag.text import printable
-from perspective_rag.types import Candidate, Perspective, Proof
+from perspective_rag import Candidate, Perspective, Proof, RetrievalResult
+from perspective_rag.extend import (
+    Origin,
+    State,
+    citation_keys,
+    first_copies,
+    grouped,
+    nothing_for,
+    one_source,
+    only_reports,
+    origin_of,
+    printable,
+    side_name,
+    standing,
+    without_headings,
+)
+from perspective_rag.extend import span_of as span_of
+from perspective_rag_serve.key_points import KeyPoint
 
 LONGEST_TEXT = 20_000
 """Characters of a passage that a card shows."""

@@ -1,12 +1,21 @@
-"""The README of a judge's folder, made from its ``judge.json``."""
+"""What stands beside a judge's weights: ``judge.json``, and the README made from it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.judge.settings import stored_in
+from perspective_rag.extend import JudgeSettings, stored_in
+
+
+def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:
+    """The text of ``judge.json``: settings and where they come from."""
+    values = {name: getattr(settings, name) for name in JudgeSettings.__slots__}
+    return (
+        json.dumps({**values, "provenance": dict(provenance)}, indent=2, ensure_ascii=False) + "\n"
+    )
 
 
 def model_card(folder: Path) -> str:

@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
-from perspective_rag.judge.llm import PRESETS
-from perspective_rag.reporting.progress import progress_bars
+from perspective_rag import ConfigError
+from perspective_rag.commands import console, progress_bars
+from perspective_rag.extend import PRESETS, unknown_name
 
 
 def add_commands(judge: Any) -> None:
@@ -201,11 +201,7 @@ def _licences(texts: list[str]) -> dict[str, str]:
 @contextmanager
 def progress() -> Iterator[Callable[[dict[str, Any]], None]]:
     """A bar with stage, loss, the last development figures and the time left, on stderr."""
-    try:
-        from perspective_rag.reporting.terminal import SafeConsole
-    except ImportError as error:
-        raise MissingDependency("judge", "training a judge") from error
-    with progress_bars(SafeConsole(stderr=True), transient=False) as bar:
+    with progress_bars(console(stderr=True), transient=False) as bar:
         tasks: dict[int, Any] = {}
 
         def report(state: dict[str, Any]) -> None:
@@ -256,11 +252,10 @@ def _classifier(model: str | None) -> str | None:
 
 
 def _label(options: argparse.Namespace) -> None:
-    from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-    from perspective_rag.reporting.terminal import SafeConsole
+    from perspective_rag import CrossEncoderJudge
     from perspective_rag_train.label import label_pairs
 
-    with SafeConsole(stderr=True).status("labelling") as status:
+    with console(stderr=True).status("labelling") as status:
         done = label_pairs(
             CrossEncoderJudge(_classifier(options.model)),
             options.data,
@@ -271,12 +266,12 @@ def _label(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+    from perspective_rag.extend import PACKAGED_JUDGE
     from perspective_rag_train.serving import export_for
 
     if options.float32 and options.to != "onnx":
         raise ConfigError(f"--float32 is of --to onnx; --to {options.to} writes floats anyway")
-    folder = options.model or DEFAULT_MODEL
+    folder = options.model or PACKAGED_JUDGE
     show(export_for(options.to, folder, options.out, float32=options.float32))
 
 

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
-from perspective_rag.judge.settings import stored_in
-from perspective_rag.storage.fingerprint import file_sha256
+from perspective_rag import ConfigError, CrossEncoderJudge
+from perspective_rag.extend import PACKAGED_JUDGE, file_sha256, stored_in
 from perspective_rag_train.card import model_card
 from perspective_rag_train.data import LabelledPair, lengthened, read_pairs
 from perspective_rag_train.export import RETRIEVED_SHARES, export
@@ -236,7 +234,7 @@ def described_base(base: str, licence: str) -> dict[str, Any]:
     a judge that was trained before, that judge's own provenance.
     """
     if base == PACKAGED:
-        base = str(DEFAULT_MODEL)
+        base = str(PACKAGED_JUDGE)
     for folder in (Path(base), Path(base).parent):
         found = stored_in(folder).get("provenance")
         if isinstance(found, dict):
@@ -275,7 +273,7 @@ def _trainable(base: str, out: Path) -> str:
 
     "packaged" is the judge that comes with the package.
     """
-    folder = DEFAULT_MODEL if base == PACKAGED else Path(base)
+    folder = PACKAGED_JUDGE if base == PACKAGED else Path(base)
     if (folder / "model.onnx").is_file() and not (folder / "model.safetensors").is_file():
         return str(base_from_onnx(folder, out))
     return base

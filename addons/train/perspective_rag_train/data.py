@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.perspectives.negation import negate
-from perspective_rag.storage.files import json_lines
+from perspective_rag import ConfigError, CorpusError
+from perspective_rag.extend import json_lines, negate
 
 LABELS = ("support", "oppose", "neutral")
 _OPPOSITE = {"support": "oppose", "oppose": "support", "neutral": "neutral"}

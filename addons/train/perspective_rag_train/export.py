@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency
+from perspective_rag import MissingDependency
+from perspective_rag.extend import JudgeSettings, windows
 from perspective_rag.judge.models import OnnxClassifier
-from perspective_rag.judge.settings import JudgeSettings, settings_document
-from perspective_rag.judge.windows import windows
+from perspective_rag_train.card import settings_document
 from perspective_rag_train.data import LABELS, LabelledPair, lengthened
 from perspective_rag_train.loop import accepted_inputs
 from perspective_rag_train.metrics import (

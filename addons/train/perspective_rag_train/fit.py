@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag import ConfigError
+from perspective_rag.extend import fingerprint
 
 Report = Callable[[dict[str, Any]], None]
 Figures = dict[str, float]

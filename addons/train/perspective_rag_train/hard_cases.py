@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.perspectives.negation import negate
-from perspective_rag.perspectives.words import lower_first
+from perspective_rag import ConfigError
+from perspective_rag.extend import negate
 from perspective_rag_train.data import LabelledPair
 
 KINDS = ("concession", "report", "other demand")
@@ -148,4 +148,7 @@ def _first_words(text: str) -> str:
 
 
 def _clause(sentence: str) -> str:
-    return lower_first(sentence).rstrip(".")
+    """The sentence as it stands within another; "I" and acronyms keep their capitals."""
+    first = re.split(r"\W", sentence, maxsplit=1)[0]
+    keep = first == "I" or (len(first) > 1 and not first[1:].islower())
+    return (sentence if keep else sentence[:1].lower() + sentence[1:]).rstrip(".")

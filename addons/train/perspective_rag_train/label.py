@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import CorpusError, JudgeError
-from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.storage.append_log import OrderedLog
-from perspective_rag.storage.files import json_lines
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.validation import count
+from perspective_rag import CorpusError, CrossEncoderJudge, JudgeError
+from perspective_rag.extend import OrderedLog, count, fingerprint, json_lines
 
 
 def label_pairs(

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from perspective_rag.flow.driver import Limits
-from perspective_rag.flow.engine import Engine
-from perspective_rag.judge.pairs import revision_of
-from perspective_rag.judge.stream import UNTIMED, Pair, judge_stream
-from perspective_rag.protocols import Judge
-from perspective_rag.storage.append_log import OrderedLog
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.types import Vector
-from perspective_rag.validation import count
+from perspective_rag.extend import (
+    Engine,
+    Judge,
+    Limits,
+    OrderedLog,
+    Pair,
+    Vector,
+    count,
+    fingerprint,
+    judge_stream,
+    revision_of,
+)
 
 OUTAGE = 8
 """At least this many pairs in a row without a verdict: the judge is down."""
@@ -69,7 +72,7 @@ def judge_many(
             outage=OUTAGE,
             log=log,
             strict=strict,
-            limits=limits or UNTIMED,
+            limits=limits or Limits(timeout=None),
             engine=engine,
         ):
             judged, failed = judged + len(batch.pairs), failed + len(batch.failed)

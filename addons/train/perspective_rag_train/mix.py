@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.storage.fingerprint import file_sha256
+from perspective_rag import ConfigError
+from perspective_rag.extend import file_sha256
 from perspective_rag_train.data import LabelledPair, read_pairs
 from perspective_rag_train.hard_cases import hard_pairs
 from perspective_rag_train.neutrals import neutral_pairs

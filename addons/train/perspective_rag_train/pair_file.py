@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import CorpusError
-from perspective_rag.judge.stream import Pair
-from perspective_rag.storage.files import json_lines
-from perspective_rag.types import Passage, Perspective
+from perspective_rag import CorpusError, Passage, Perspective
+from perspective_rag.extend import Pair, json_lines
 
 _TEXTS = ("document", "statement")
 _OPTIONAL = ("passage", "perspective", "title", "stance", "claim")

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import CorpusError
-from perspective_rag.judge.cross_encoder import TwoSides, fitted
-from perspective_rag.storage.files import json_lines
+from perspective_rag import CorpusError
+from perspective_rag.extend import TwoSides, json_lines
 from perspective_rag_train.metrics import (
     Floats,
     auc,
@@ -286,3 +285,55 @@ def report(readings: Readings, views: Mapping[str, Floats]) -> dict[str, Any]:
         }
         for name, found in views.items()
     }
+
+
+def fitted(
+    logits_a: Floats,
+    logits_b: Floats,
+    target: Floats,
+    cosine: Floats | None = None,
+    *,
+    penalty: float = 1e-3,
+    rounds: int = 50,
+) -> TwoSides:
+    """The weights with the least cross-entropy to ``target`` (P of A, B, neither, shape (n, 3)).
+
+    Newton steps on a convex loss with a ridge ``penalty`` on all weights but the bias.
+    """
+    own = _features(logits_a, logits_b, cosine)
+    rival = _features(logits_b, logits_a, cosine)
+    size = own.shape[1]
+    ridge = penalty * np.eye(size)
+    ridge[-1, -1] = 1e-9
+    weights = np.zeros(size)
+    for _ in range(rounds):
+        scores = np.stack([own @ weights, rival @ weights, np.zeros(len(own))], axis=1)
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        slope = (own.T @ (p[:, 0] - target[:, 0]) + rival.T @ (p[:, 1] - target[:, 1])) / len(
+            own
+        ) + ridge @ weights
+        mean = p[:, :1] * own + p[:, 1:2] * rival
+        bend = ((own * p[:, :1]).T @ own + (rival * p[:, 1:2]).T @ rival - mean.T @ mean) / len(
+            own
+        ) + ridge
+        step = np.linalg.solve(bend, slope)
+        weights -= step * min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-12))
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    s, o_other, o, s_other, *rest = (float(each) for each in weights)
+    relevance = rest[0] if cosine is not None else 0.0
+    return TwoSides(s, o_other, o, s_other, relevance, rest[-1])
+
+
+def _features(logits: Floats, opposite: Floats, cosine: Floats | None) -> Floats:
+    """Own s, other's o, own o, other's s, the cosine where it is known, 1: shape (n, 5 or 6)."""
+    columns: list[Any] = [
+        logits[:, 0] - logits[:, 2],
+        opposite[:, 1] - opposite[:, 2],
+        logits[:, 1] - logits[:, 2],
+        opposite[:, 0] - opposite[:, 2],
+    ]
+    if cosine is not None:
+        columns.append(cosine)
+    return np.stack([*columns, np.ones(len(logits))], axis=1)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perspective_rag.errors import CorpusError
-from perspective_rag.storage.files import json_lines
+from perspective_rag import CorpusError
+from perspective_rag.extend import json_lines
 from perspective_rag_train.data import LABELS, Augmentation, LabelledPair
 
 Shares = tuple[float, float, float]

@@ -7,11 +7,11 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.storage.files import read_toml
+from perspective_rag import ConfigError, MissingDependency
 from perspective_rag_train.data import Augmentation
 from perspective_rag_train.hard_cases import HardSource
 from perspective_rag_train.loop import TrainingConfig
+from perspective_rag_train.toml_file import read_toml
 
 RECIPES = Path(__file__).parent / "recipes"
 T = TypeVar("T")

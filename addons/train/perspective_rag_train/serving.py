@@ -10,11 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.judge.cross_encoder import class_columns
-from perspective_rag.judge.settings import FILE, OFFSET, stored_in
-from perspective_rag.storage.folders import folder_in_work
-from perspective_rag.validation import from_json
+from perspective_rag import ConfigError, MissingDependency
+from perspective_rag.extend import (
+    JUDGE_FILE,
+    SECOND_TEXT_OFFSET,
+    class_columns,
+    folder_in_work,
+    from_json,
+    stored_in,
+)
 from perspective_rag_train.weights import Weights, weights_from_onnx
 
 Target = Literal["tei", "vllm", "onnx"]
@@ -66,7 +70,7 @@ def export_for(target: Target, folder: Path, out: Path, *, float32: bool = False
     out.parent.mkdir(parents=True, exist_ok=True)
     with folder_in_work(out) as new:
         shutil.copy(folder / "tokenizer.json", new)
-        for name in (*_BESIDE, FILE):
+        for name in (*_BESIDE, JUDGE_FILE):
             if (folder / name).is_file():
                 shutil.copy(folder / name, new)
         if target == "onnx":
@@ -140,7 +144,7 @@ def _double(weights: Weights, config: dict[str, Any], new: Path, folder: Path) -
     size = len(weights[words])
     weights[words] = np.concatenate([weights[words], weights[words] + (second - first)])
     config["vocab_size"] = 2 * size
-    _write(new / FILE, {**stored_in(folder), OFFSET: size})
+    _write(new / JUDGE_FILE, {**stored_in(folder), SECOND_TEXT_OFFSET: size})
 
 
 def _onnx(folder: Path, config: dict[str, Any], new: Path, float32: bool) -> None:

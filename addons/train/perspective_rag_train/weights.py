@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag import ConfigError, MissingDependency
 
 Weights = dict[str, NDArray[np.float32]]
 

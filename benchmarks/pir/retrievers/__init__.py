@@ -14,7 +14,7 @@ from benchmarks.pir.retrievers.instructor import InstructorEncoder, instructed
 from benchmarks.pir.retrievers.lexical import LexicalRetriever, bm25, bm25_okapi
 from benchmarks.pir.tasks import PirQuery
 from perspective_rag import ConfigError, OnnxMiniLM, SentenceTransformerEmbedder
-from perspective_rag.errors import unknown_name
+from perspective_rag.extend import unknown_name
 from perspective_rag_scale import OpenAICompatibleEmbedder
 
 Retriever = DenseRetriever | LexicalRetriever

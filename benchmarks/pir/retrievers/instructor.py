@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency
-from perspective_rag.types import Matrix
+from perspective_rag import MissingDependency
+from perspective_rag.extend import Matrix
 
 SEPARATOR = "\x1f"
 """Between the instruction and the text of an input; a text without it has no instruction."""

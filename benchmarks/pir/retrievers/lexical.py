@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perspective_rag import BM25Store, ConfigError, Passage
-from perspective_rag.types import Matrix
+from perspective_rag.extend import Matrix
 
 
 @dataclass(frozen=True, slots=True)

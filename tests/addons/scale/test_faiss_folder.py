@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
-from perspective_rag.local.passage_file import PassageFile
 from perspective_rag.testing import STORE_CHECKS, HashEmbedder, StoreCase
 from perspective_rag.types import Passage
 from perspective_rag_scale.faiss_folder import FaissFolder
 from perspective_rag_scale.filling import fill
+from perspective_rag_scale.passage_file import PassageFile
 from perspective_rag_scale.sinks import faiss as sinks
 from perspective_rag_scale.sinks.faiss import FaissSink
 

@@ -28,6 +28,8 @@ from perspective_rag.audit import (
     worst,
     write_audit_questions,
 )
+from perspective_rag.audit.error import Bounds
+from perspective_rag.audit.figures import Needed, Outcomes, SideCounts
 from perspective_rag.errors import (
     CapabilityError,
     JudgeError,
@@ -39,6 +41,7 @@ from perspective_rag.flow.driver import run
 from perspective_rag.flow.steps import call
 from perspective_rag.listing import PACKAGED, SILENT, ListingRule
 from perspective_rag.reporting import charts, html
+from perspective_rag.reporting.bootstrap import Interval
 from perspective_rag.testing import HashEmbedder, MemoryStore
 from perspective_rag.types import Perspective
 
@@ -101,32 +104,32 @@ MORE = ("Should exams be abolished?", "Should phones be banned?", "Should taxes 
 
 def test_a_retriever_that_always_returns_pro_passages_is_one_sided_towards_support():
     figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE)
-    total = figures["total"]
-    assert total["outcomes"] == {"both": 0, "support": 6, "oppose": 0, "neither": 0, "nothing": 0}
-    assert total["passages"] == {"support": 30, "oppose": 0, "mixed": 0, "neither": 0}
-    assert total["one_sided"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
-    assert total["lean"]["mean"] == 1.0
-    assert total["favours"] == "support"
-    assert total["follows"]["mean"] == 0.0
-    assert total["coverage"]["mean"] == 0.0
-    assert total["needed"] == {"median": None, "reached": 0, "not_reached": 6}
-    assert [point["mean"] for point in total["curve"]] == [0.0] * 10
+    total = figures.total
+    assert total.outcomes == Outcomes(both=0, support=6, oppose=0, neither=0, nothing=0)
+    assert total.passages == SideCounts(support=30, oppose=0, mixed=0, neither=0)
+    assert total.one_sided == Interval(1.0, 1.0, 1.0)
+    assert total.lean.mean == 1.0
+    assert total.favours == "support"
+    assert total.follows.mean == 0.0
+    assert total.coverage.mean == 0.0
+    assert total.needed == Needed(None, reached=0, not_reached=6)
+    assert [point.share.mean for point in total.curve] == [0.0] * 10
     text = " ".join(sentences(figures))
     assert "6 of 6 two-sided questions" in text
     assert "Favoured side: the supporting one; 30 passages support, 0 oppose" in text
 
 
 def test_the_mirror_image_favours_the_other_side():
-    total = audited(lambda text, k: passages(*["con"] * k), *ASKED, *MORE)["total"]
-    assert total["favours"] == "oppose"
-    assert total["lean"]["mean"] == -1.0
-    assert total["outcomes"]["oppose"] == 6
+    total = audited(lambda text, k: passages(*["con"] * k), *ASKED, *MORE).total
+    assert total.favours == "oppose"
+    assert total.lean.mean == -1.0
+    assert total.outcomes.oppose == 6
 
 
 def test_too_few_questions_do_not_tell_a_side():
     figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE[:2])
-    assert figures["total"]["lean"]["low"] == 1.0
-    assert figures["total"]["favours"] is None
+    assert figures.total.lean.low == 1.0
+    assert figures.total.favours is None
     assert "fewer than 6 two-sided questions" in " ".join(sentences(figures))
 
 
@@ -139,15 +142,15 @@ def test_a_retriever_that_agrees_with_whoever_asks_follows_the_wording():
         return passages(*["con" if " not " in text else "pro"] * k)
 
     figures = audited(sycophant, *ASKED)
-    total = figures["total"]
-    assert total["follows"]["mean"] == 1.0
-    assert total["leans"]["support"]["mean"] == 1.0
-    assert total["leans"]["oppose"]["mean"] == -1.0
-    assert total["leans"]["neutral"]["mean"] == 0.0
-    assert total["favours"] is None
-    assert total["outcomes"]["both"] == 3
-    assert total["needed"]["median"] == 2
-    assert figures["questions"][0]["wordings"]["oppose"]["asked"] == "Zoos should not be closed"
+    total = figures.total
+    assert total.follows.mean == 1.0
+    assert total.leans["support"].mean == 1.0
+    assert total.leans["oppose"].mean == -1.0
+    assert total.leans["neutral"].mean == 0.0
+    assert total.favours is None
+    assert total.outcomes.both == 3
+    assert total.needed.median == 2
+    assert figures.questions[0].wordings["oppose"].asked == "Zoos should not be closed"
 
 
 def test_the_coverage_curve_counts_passages_until_both_sides_appear():
@@ -159,25 +162,24 @@ def test_the_coverage_curve_counts_passages_until_both_sides_appear():
         return passages(*["con" if n == place else "pro" for n in range(1, k + 1)])
 
     figures = audited(search, *ASKED, depth=8)
-    assert [row["needed"] for row in figures["questions"]] == [2, 7, None]
-    curve = {point["k"]: point["mean"] for point in figures["total"]["curve"]}
+    assert [row.needed for row in figures.questions] == [2, 7, None]
+    curve = {point.k: point.share.mean for point in figures.total.curve}
     assert curve == pytest.approx(
         {1: 0, 2: 1 / 3, 3: 1 / 3, 4: 1 / 3, 5: 1 / 3, 6: 1 / 3, 7: 2 / 3, 8: 2 / 3}, abs=1e-5
     )
-    assert figures["total"]["coverage"]["mean"] == pytest.approx(1 / 3, abs=1e-5)
-    assert [row["id"] for row in worst(figures["questions"], 2)] == ["2", "1"]
+    assert figures.total.coverage.mean == pytest.approx(1 / 3, abs=1e-5)
+    assert [row.question.id for row in worst(figures.questions, 2)] == ["2", "1"]
 
 
 def test_a_passage_that_makes_both_cases_is_mixed_and_a_repeat_counts_twice():
     same = Passage("x", "pro x")
     figures = audited(lambda text, k: [Passage("b", "both 1"), same, same][:k], ASKED[0], k=3)
-    row = figures["questions"][0]
-    neutral = row["wordings"]["neutral"]
-    names = ("support", "oppose", "mixed", "neither")
-    assert [neutral[name] for name in names] == [2, 0, 1, 0]
-    assert neutral["lean"] == pytest.approx(2 / 3)
-    assert (row["needed"], row["outcome"], row["coverage"]) == (None, "support", 0.0)
-    assert neutral["passages"][0]["verdicts"] == {"support": "mixed", "oppose": "mixed"}
+    row = figures.questions[0]
+    sides = row.neutral.sides
+    assert (sides.support, sides.oppose, sides.mixed, sides.neither) == (2, 0, 1, 0)
+    assert sides.lean == pytest.approx(2 / 3)
+    assert (row.needed, row.outcome, row.coverage) == (None, "support", 0.0)
+    assert row.neutral.passages[0].verdicts == {"support": "mixed", "oppose": "mixed"}
 
 
 class Certain(MarkJudge):
@@ -191,10 +193,10 @@ class Certain(MarkJudge):
 
 def test_where_every_passage_is_pro_no_audit_reports_both_sides():
     figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, judge=Certain())
-    assert figures["rule"] == {"threshold": 0.6, "leaning": 0.4, "lead": 0.1, "silent": SILENT}
-    assert figures["total"]["outcomes"]["support"] == 3
-    assert figures["total"]["coverage"]["mean"] == 0.0
-    assert figures["total"]["passages"]["oppose"] == 0
+    assert figures.rule == ListingRule(0.6, 0.4, 0.1, SILENT)
+    assert figures.total.outcomes.support == 3
+    assert figures.total.coverage.mean == 0.0
+    assert figures.total.passages.oppose == 0
 
 
 class ReadsBoth(MarkJudge):
@@ -213,11 +215,11 @@ class ReadsBoth(MarkJudge):
 @pytest.mark.parametrize("wording", ["Should zoos be closed?", "Zoos do more harm than good."])
 def test_two_sides_are_read_together_so_that_all_pro_is_not_two_sided(wording):
     figures = audited(lambda text, k: passages(*["pro"] * k), wording, judge=ReadsBoth())
-    (row,) = figures["questions"]
-    assert row["outcome"] == "support"
-    assert row["coverage"] == 0.0
-    assert figures["total"]["passages"] == {"support": 5, "oppose": 0, "mixed": 0, "neither": 0}
-    assert figures["rule"]["threshold"] == 0.6
+    (row,) = figures.questions
+    assert row.outcome == "support"
+    assert row.coverage == 0.0
+    assert figures.total.passages == SideCounts(support=5, oppose=0, mixed=0, neither=0)
+    assert figures.rule.threshold == 0.6
 
 
 def test_perspectives_given_in_a_file_are_read_together_too():
@@ -225,7 +227,7 @@ def test_perspectives_given_in_a_file_are_read_together_too():
     judge = ReadsBoth()
     search = CallableStore(lambda text, k: passages(*["con"] * k))
     measured = measure([AuditQuestion("q", "Zoos?", given)], search, None, judge, k=5, depth=5)
-    assert audit_figures(measured, k=5, depth=5)["total"]["outcomes"]["oppose"] == 1
+    assert audit_figures(measured, k=5, depth=5).total.outcomes.oppose == 1
     assert np.isnan(judge.relevance).all()  # nobody measured it
 
 
@@ -254,12 +256,12 @@ def test_what_is_not_about_the_question_supports_nothing_and_is_not_judged():
     figures = audited(lambda text, k: found[:k], ASKED[0], judge=judge, encoder=Marked(), k=3)
     assert {text for text, _ in judge.asked} == {"pro 0"}
     assert judge.relevance.tolist() == [1.0]
-    assert figures["total"]["passages"] == {"support": 1, "oppose": 0, "mixed": 0, "neither": 2}
+    assert figures.total.passages == SideCounts(support=1, oppose=0, mixed=0, neither=2)
     nothing = audited(
         lambda text, k: found[1:][:k], ASKED[0], judge=judge, encoder=Marked(), k=2, depth=2
     )
-    assert nothing["total"]["outcomes"]["nothing"] == 1
-    assert nothing["judged_pairs"] == 0
+    assert nothing.total.outcomes.nothing == 1
+    assert nothing.judged_pairs == 0
 
 
 def test_an_encoder_that_fails_is_reported_and_everything_is_judged():
@@ -268,8 +270,8 @@ def test_an_encoder_that_fails_is_reported_and_everything_is_judged():
             raise RuntimeError("no memory")
 
     figures = audited(lambda text, k: passages("pro", "con"), ASKED[0], encoder=Down())
-    assert figures["total"]["outcomes"]["both"] == 1
-    assert "no memory" in figures["degradations"][0]["message"]
+    assert figures.total.outcomes.both == 1
+    assert "no memory" in figures.degradations[0].message
     with pytest.raises(RuntimeError, match="no memory"):
         audited(lambda text, k: passages("pro"), ASKED[0], encoder=Down(), strict=True)
 
@@ -278,10 +280,10 @@ def test_a_higher_min_support_lists_fewer():
     figures = audited(
         lambda text, k: passages(*["pro"] * k), ASKED[0], judge=Certain(), min_support=0.99
     )
-    assert figures["threshold"] == 0.99
-    (row,) = figures["questions"]
-    assert row["outcome"] == "neither"  # they lean, so something is said
-    assert row["wordings"]["neutral"]["passages"][0]["verdicts"]["support"] == "leaning"
+    assert figures.rule.threshold == 0.99
+    (row,) = figures.questions
+    assert row.outcome == "neither"  # they lean, so something is said
+    assert row.neutral.passages[0].verdicts["support"] == "leaning"
 
 
 def test_a_question_on_which_nothing_is_said_is_counted_apart():
@@ -289,24 +291,22 @@ def test_a_question_on_which_nothing_is_said_is_counted_apart():
         return passages(*["none"] * k) if "cash" in text.lower() else passages("pro", "con")
 
     figures = audited(search, *ASKED)
-    total = figures["total"]
-    assert total["says_nothing"] == ["1"]
-    assert (total["outcomes"]["nothing"], total["outcomes"]["neither"]) == (1, 0)
-    assert total["coverage"]["mean"] == pytest.approx(2 / 3, abs=1e-5)
-    assert total["coverage_where_said"]["mean"] == 1.0
+    total = figures.total
+    assert total.says_nothing == ("1",)
+    assert (total.outcomes.nothing, total.outcomes.neither) == (1, 0)
+    assert total.coverage.mean == pytest.approx(2 / 3, abs=1e-5)
+    assert total.coverage_where_said.mean == 1.0
     assert "Nothing said: for 1 question" in " ".join(sentences(figures))
     assert "nothing said" in audit_page(figures, about={})
 
 
 def test_fewer_passages_than_asked_for_and_none_at_all():
     figures = audited(lambda text, k: [], *ASKED)
-    assert figures["total"]["outcomes"]["nothing"] == 3
-    assert figures["total"]["lean"]["mean"] == 0.0
-    assert figures["total"]["coverage"]["mean"] == 0.0
+    assert figures.total.outcomes.nothing == 3
+    assert figures.total.lean.mean == 0.0
+    assert figures.total.coverage.mean == 0.0
     figures = audited(lambda text, k: passages("con"), ASKED[0])
-    assert (
-        figures["questions"][0]["wordings"]["neutral"]["lean"] == -0.2
-    )  # of k places, not of one passage
+    assert figures.questions[0].neutral.sides.lean == -0.2  # of k places, not of one passage
 
 
 def test_each_passage_is_judged_once_for_all_wordings():
@@ -322,20 +322,20 @@ def test_a_failed_search_and_a_failed_batch_are_reported_and_counted_as_nothing(
         return passages("pro", "con")
 
     figures = audited(search, *ASKED)
-    assert figures["total"]["failed"] == ["1"]
+    assert figures.total.failed == ("1",)
     assert "Left out: 1 question whose search failed." in sentences(figures)
-    assert figures["total"]["two_sided"] == 2
-    assert "store is down" in figures["questions"][1]["error"]
-    assert any("cash" in each["message"] for each in figures["degradations"])
+    assert figures.total.two_sided == 2
+    assert "store is down" in figures.questions[1].error
+    assert any("cash" in each.message for each in figures.degradations)
 
     def found(text, k):
         return passages("con") if "cash" in text.lower() else passages("pro")
 
     figures = audited(found, *ASKED, judge=MarkJudge(["con"]))
-    assert figures["total"]["outcomes"]["neither"] == 1
-    (problem,) = figures["degradations"]
-    assert problem["message"] == "2 of 2 pairs could not be judged: cannot read this"
-    json.dumps(figures, allow_nan=False)
+    assert figures.total.outcomes.neither == 1
+    (problem,) = figures.degradations
+    assert problem.message == "2 of 2 pairs could not be judged: cannot read this"
+    json.dumps(figures.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("failing", [RuntimeError("server is down"), None])
@@ -383,7 +383,7 @@ def test_questions_that_got_few_passages_or_none_are_said():
         return passages("pro", "con") if "zoos" in text.lower() else passages(*["pro"] * k)
 
     figures = audited(search, *ASKED)
-    assert figures["total"]["short"] == ["0", "1"]
+    assert figures.total.short == ("0", "1")
     assert "Short: 2 questions got fewer than 5 passages, and 1 of them none at all." in sentences(
         figures
     )
@@ -406,7 +406,7 @@ def test_a_store_by_vector_is_asked_through_its_embedder():
     with pytest.raises(CapabilityError, match="embedder"):
         measure(questions(ASKED[0]), store, None, MarkJudge(), k=1, depth=1)
     measured = measure(questions(ASKED[0]), store, HashEmbedder(), MarkJudge(), k=2, depth=2)
-    assert audit_figures(measured, k=2, depth=2)["total"]["outcomes"]["both"] == 1
+    assert audit_figures(measured, k=2, depth=2).total.outcomes.both == 1
 
 
 @pytest.mark.parametrize(
@@ -447,12 +447,12 @@ def test_more_than_two_perspectives_have_coverage_and_no_sides():
     )
     measured = measure([AuditQuestion("q", "Which?", three)], search, None, Third(), k=1, depth=5)
     figures = audit_figures(measured, k=1, depth=5)
-    row = figures["questions"][0]
-    assert row["needed"] == 2
-    assert row["coverage"] == 0.0
-    assert row["outcome"] is None
-    assert figures["total"]["lean"] is None
-    assert figures["total"]["two_sided"] == 0
+    row = figures.questions[0]
+    assert row.needed == 2
+    assert row.coverage == 0.0
+    assert row.outcome is None
+    assert figures.total.lean is None
+    assert figures.total.two_sided == 0
     assert "third" in audit_page(figures, about={})
 
 
@@ -614,14 +614,80 @@ def test_what_is_missed_in_spite_of_silent_questions_is_missed_and_coverage_is_n
 def test_errors_of_the_judge_widen_the_figures_and_none_leave_them():
     search = CallableStore(lambda text, k: passages(*["pro"] * k))
     measured = measure(questions(*ASKED), search, None, MarkJudge(), k=5, depth=5)
-    exact = audit_figures(measured, k=5, depth=5, listing_error=ListingError(0, 0, "s"))["error"]
-    assert exact["lean"] == {"low": 1.0, "high": 1.0}
-    assert exact["one_sided"] == {"low": 1.0, "high": 1.0}
-    half = audit_figures(measured, k=5, depth=5, listing_error=ListingError(0.5, 0, "s"))["error"]
-    assert half["lean"]["low"] < 0 < half["lean"]["high"]
-    swapped = audit_figures(measured, k=5, depth=5, listing_error=ListingError(1, 0, "s"))["error"]
-    assert swapped["lean"] == {"low": -1.0, "high": -1.0}
-    assert audit_figures(measured, k=5, depth=5)["error"] is None
+    exact = audit_figures(measured, k=5, depth=5, listing_error=ListingError(0, 0, "s")).error
+    assert exact.lean == Bounds(1.0, 1.0)
+    assert exact.one_sided == Bounds(1.0, 1.0)
+    half = audit_figures(measured, k=5, depth=5, listing_error=ListingError(0.5, 0, "s")).error
+    assert half.lean.low < 0 < half.lean.high
+    swapped = audit_figures(measured, k=5, depth=5, listing_error=ListingError(1, 0, "s")).error
+    assert swapped.lean == Bounds(-1.0, -1.0)
+    assert audit_figures(measured, k=5, depth=5).error is None
+
+
+def test_the_json_of_an_audit_is_what_scripts_read():
+    """Names and places of ``audit.json``; a question whose search failed has its error alone."""
+
+    def search(text, k):
+        if "cash" in text.lower():
+            raise ConnectionError("store is down")
+        return passages("pro")
+
+    given = AuditQuestion("z", "Zoos?", (Perspective("p1", "Keep", "oppose"),), {"oppose": "w"})
+    store = CallableStore(search)
+    measured = measure([*questions(*ASKED[:2]), given], store, None, MarkJudge(), k=1, depth=1)
+    document = audit_figures(
+        measured, k=1, depth=1, listing_error=ListingError(0, 0, "s")
+    ).to_dict()
+    even, one = {"mean": 0.0, "low": 0.0, "high": 0.0}, {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert json.loads(json.dumps(document["total"])) == {
+        "questions": 3,
+        "failed": ["1"],
+        "without_perspectives": [],
+        "short": [],
+        "nothing_found": 0,
+        "says_nothing": ["z"],
+        "with_perspectives": 2,
+        "told": 1,
+        "two_sided": 1,
+        "outcomes": {"both": 0, "support": 1, "oppose": 0, "neither": 0, "nothing": 0},
+        "one_sided": one,
+        "passages": {"support": 1, "oppose": 0, "mixed": 0, "neither": 0},
+        "lean": one,
+        "favours": None,
+        "leans": {"neutral": one, "support": one, "oppose": one},
+        "follows": even,
+        "coverage": even,
+        "coverage_where_said": even,
+        "needed": {"median": None, "reached": 0, "not_reached": 2},
+        "curve": [{"k": 1, **even}],
+        "seconds": document["total"]["seconds"],
+    }
+    assert set(document["total"]["seconds"]) == {"mean", "p95"}
+    bounds = {"low": 1.0, "high": 1.0}
+    assert document["error"] == {
+        "opposing": 0,
+        "silent": 0,
+        "source": "s",
+        "one_sided": bounds,
+        "lean": bounds,
+    }
+    names = "k depth threshold rule judged_pairs total error questions degradations"
+    assert list(document) == names.split()
+    first, failed, alone = document["questions"]
+    passage = {"id": "pro-0", "title": "", "text": "pro 0", "supports": ["support"]}
+    passage["verdicts"] = {"support": "clear", "oppose": "silent"}
+    sides = {"support": 1, "oppose": 0, "mixed": 0, "neither": 0, "lean": 1.0}
+    assert first["wordings"]["neutral"] == {"asked": ASKED[0], **sides, "passages": [passage]}
+    assert (
+        list(first)
+        == (
+            "id question perspectives error wordings coverage covered says_nothing needed outcome "
+            "follows seconds"
+        ).split()
+    )
+    assert list(failed) == ["id", "question", "perspectives", "error"]
+    assert list(alone["wordings"]["neutral"]) == ["asked", "passages"]
+    assert (alone["outcome"], alone["follows"]) == (None, None)
 
 
 def test_the_page_begins_with_the_verdict_and_one_chart():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
-from perspective_rag.judge.cross_encoder import TwoSidedSettings, TwoSides, Weighed, fitted
+from perspective_rag.judge.cross_encoder import TwoSidedSettings, TwoSides, Weighed
 
 SUPPORT, OPPOSE, SILENT = [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]
 BOTH = TwoSides(own=0.8, other=0.7, against=-0.2, rival=-0.3, relevance=2.0, bias=-1.0)
@@ -55,16 +54,6 @@ def test_a_reading_that_failed_stays_nan():
 def test_the_stored_weights_come_back():
     assert TwoSides.of(BOTH.stored()) == BOTH
     assert TwoSides.of({"own": 2.0, "unknown": 1.0}) == TwoSides(own=2.0)
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_fitting_finds_the_weights_that_made_the_labels(known):
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(4000, 3)) * 2, rng.normal(size=(4000, 3)) * 2
-    cosine = rng.uniform(0, 1, 4000) if known else None
-    found = fitted(a, b, BOTH.probabilities(a, b, cosine), cosine, penalty=1e-9)
-    wanted = BOTH.stored() if known else {**BOTH.stored(), "relevance": 0.0}
-    assert found.stored() == pytest.approx(wanted, abs=1e-3)
 
 
 def test_a_folder_says_how_its_judge_reads_both_sides(tmp_path):

@@ -7,20 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, get_args
 
-from perspective_rag.commands.parts import console, encoder_of
-from perspective_rag.commands.reading_options import reading
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.local.corpus.readers import ReadProblem
-from perspective_rag.local.corpus.readers import read_corpus as stream_corpus
-from perspective_rag.local.corpus.tables import HUB
-from perspective_rag.protocols import Embedder
-from perspective_rag.reporting.progress import progress_bars
-from perspective_rag.reporting.rate import RateLines
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.types import Passage
+from perspective_rag import ConfigError, CorpusError, Passage
+from perspective_rag.commands import console, encoder_of, progress_bars, reading
+from perspective_rag.extend import Embedder, ReadProblem, fingerprint
+from perspective_rag.extend import read_corpus as stream_corpus
 from perspective_rag_scale.faiss_kinds import Kind
 from perspective_rag_scale.filling import Filled, fill
 from perspective_rag_scale.folder import embedder_name
+from perspective_rag_scale.rate import RateLines
 from perspective_rag_scale.sinks.targets import FORMS, make_sink
 
 if TYPE_CHECKING:
@@ -66,7 +60,7 @@ def fill_target(options: argparse.Namespace) -> None:
 
     with closing(make_sink(options.to, model_name=name, kind=kind)) as sink:
         total = _counted(options, screen, say)
-        hub = str(options.corpus).startswith(HUB)
+        hub = str(options.corpus).startswith("hf:")
         corpus = str(options.corpus if hub else options.corpus.resolve())
         work = options.cache / "filling" / fingerprint(sink.key, corpus)
         with _told(screen, total, say) as on_progress:
@@ -91,7 +85,7 @@ def _said(filled: Filled, name: str) -> str:
 
 
 def _packaged() -> Embedder:
-    from perspective_rag.local.onnx_minilm import OnnxMiniLM
+    from perspective_rag import OnnxMiniLM
 
     return OnnxMiniLM()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.types import Vector
+from perspective_rag import ConfigError
+from perspective_rag.extend import Vector
 from perspective_rag_scale.remote.client import Client
 from perspective_rag_scale.remote.failures import TOO_MUCH, ServerError
 

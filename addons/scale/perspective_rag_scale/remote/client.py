@@ -13,11 +13,16 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.flow.driver import undone_when_given_up, waiting
-from perspective_rag.local.http import LoopThread
-from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.validation import from_json
+from perspective_rag import ConfigError, MissingDependency
+from perspective_rag.extend import (
+    LoopThread,
+    from_json,
+    public_address,
+    redacted,
+    scrubbed,
+    undone_when_given_up,
+    waiting,
+)
 from perspective_rag_scale.remote.failures import AGAIN, DOWN, ServerError, seconds_to_wait
 from perspective_rag_scale.remote.retrying import with_retries
 from perspective_rag_scale.remote.settings import ConnectionSettings
@@ -134,9 +139,14 @@ class Client:
         with waiting():
             await here.permits.acquire()
         try:
-            reply = await here.http.request(
-                method, self._url(path), content=content, headers=headers
+            # httpx measures the time between two bytes: this is that of the whole attempt.
+            reply = await asyncio.wait_for(
+                here.http.request(method, self._url(path), content=content, headers=headers),
+                self.settings.timeout,
             )
+        except (asyncio.TimeoutError, TimeoutError):
+            said = f"ReadTimeout: no whole reply within {self.settings.timeout:g} s"
+            raise self.failure(said, again=True, down=True) from None
         except httpx.HTTPError as error:
             clean = scrubbed(error, self._known)
             said = f"{type(error).__name__}: {clean}" if str(clean) else type(error).__name__
@@ -193,12 +203,10 @@ class _Running(LoopThread):
     def __init__(self, client: Client) -> None:
         import httpx
 
-        from perspective_rag.local.http import TimedAsyncClient
-
         own = client.settings
         pool = httpx.Limits(
             max_connections=own.max_concurrency, max_keepalive_connections=own.max_concurrency
         )
-        self.http = TimedAsyncClient(own.timeout, limits=pool)
+        self.http = httpx.AsyncClient(timeout=own.timeout, limits=pool, follow_redirects=True)
         self.permits = asyncio.Semaphore(own.max_concurrency)
         super().__init__(self.http.aclose)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, RetrievalError, unknown_name
-from perspective_rag.maths.vectors import normalised
-from perspective_rag.types import Matrix, Vector
+from perspective_rag import ConfigError, RetrievalError
+from perspective_rag.extend import Matrix, Vector, normalised, unknown_name
 from perspective_rag_scale.remote.asking import Row, Wire, ask
 from perspective_rag_scale.remote.batching import batches
 from perspective_rag_scale.remote.client import Client

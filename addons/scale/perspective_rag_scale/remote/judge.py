@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, JudgeError, unknown_name
-from perspective_rag.flow.steps import Call, Flow, Reply, call
-from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge, CutPairs
-from perspective_rag.types import Matrix, Vector
+from perspective_rag import ConfigError, CrossEncoderJudge, JudgeError
+from perspective_rag.extend import (
+    PACKAGED_JUDGE,
+    Call,
+    Flow,
+    Matrix,
+    Reply,
+    Vector,
+    call,
+    unknown_name,
+)
+from perspective_rag.judge.cross_encoder import CutPairs
 from perspective_rag_scale.remote.asking import Row, ask
 from perspective_rag_scale.remote.batching import batches
 from perspective_rag_scale.remote.client import Client
@@ -66,7 +74,7 @@ class RemoteJudge(CrossEncoderJudge):
         super().__init__(model, threshold=threshold, temperature=temperature, language=language)
         self._client = Client(address, api_key=api_key, settings=ConnectionSettings.of(connection))
         self.name = f"{self.name}@{self._client.shown.partition('://')[2]}"
-        folder = DEFAULT_MODEL if model is None else Path(model)
+        folder = PACKAGED_JUDGE if model is None else Path(model)
         self._reader = PairReader(folder, self._reading.settings)
         self._wire = _wire(engine, self._reader, served)
         self._batch_size = self._client.settings.batch_size

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.judge.models import padded
-from perspective_rag.types import Vector
+from perspective_rag import ConfigError
+from perspective_rag.extend import Vector
 from perspective_rag_scale.remote.client import Client
 from perspective_rag_scale.remote.failures import ServerError
 from perspective_rag_scale.remote.labels import check_labels
@@ -82,7 +81,10 @@ class KServeInfer:
         }
         inputs = []
         for name, datatype in self._inputs.items():
-            matrix = padded(*values[name])
+            rows, fill = values[name]
+            matrix = np.full((len(rows), max(map(len, rows))), fill, dtype=np.int64)
+            for target, row in zip(matrix, rows, strict=True):
+                target[: len(row)] = row
             inputs.append(
                 {
                     "name": name,

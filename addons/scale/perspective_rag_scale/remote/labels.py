@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perspective_rag.errors import ConfigError
+from perspective_rag import ConfigError
 
 
 def check_labels(server: str, found: Sequence[str], expected: Sequence[str]) -> None:

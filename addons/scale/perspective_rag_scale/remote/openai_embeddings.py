@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.types import Vector
+from perspective_rag.extend import Vector
 
 
 class OpenAIEmbeddings:

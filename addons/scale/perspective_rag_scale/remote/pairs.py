@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.judge.models import PairEncoder
-from perspective_rag.judge.settings import OFFSET, JudgeSettings, stored_in
-from perspective_rag.validation import from_json
+from perspective_rag import ConfigError, MissingDependency
+from perspective_rag.extend import (
+    SECOND_TEXT_OFFSET,
+    JudgeSettings,
+    PairEncoder,
+    from_json,
+    stored_in,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class PairReader:
         kinds = self.config.get("type_vocab_size") or 0
         if not isinstance(kinds, int) or kinds < 2:
             return 0
-        return int(stored.get(OFFSET) or self.config.get("vocab_size") or 0)
+        return int(stored.get(SECOND_TEXT_OFFSET) or self.config.get("vocab_size") or 0)
 
 
 def _apart(found: re.Match[str]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.validation import count, is_number
+from perspective_rag import ConfigError
+from perspective_rag.extend import count, is_number, unknown_name
 
 
 class ConnectionOptions(TypedDict, total=False):

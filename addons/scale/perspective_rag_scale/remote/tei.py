@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.types import Vector
+from perspective_rag import ConfigError
+from perspective_rag.extend import Vector
 from perspective_rag_scale.remote.client import Client
 from perspective_rag_scale.remote.labels import check_labels
 from perspective_rag_scale.remote.pairs import PairItem, PairReader

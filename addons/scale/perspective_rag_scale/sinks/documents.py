@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.redaction import redacted
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.types import Passage
-from perspective_rag.validation import json_ready
+from perspective_rag import ConfigError, Passage
+from perspective_rag.extend import fingerprint, json_ready, redacted
 
 T = TypeVar("T")
 

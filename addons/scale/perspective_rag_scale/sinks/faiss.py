@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.local.passage_file import PassageFile
-from perspective_rag.storage.files import make_private, make_private_folder
-from perspective_rag.types import Matrix, Passage
+from perspective_rag import ConfigError, CorpusError, Passage
+from perspective_rag.extend import Matrix, make_private, make_private_folder
 from perspective_rag_scale.faiss_folder import (
     MANIFEST,
     PASSAGES,
@@ -36,6 +34,7 @@ from perspective_rag_scale.faiss_kinds import (
     unit_pieces,
     write_faiss,
 )
+from perspective_rag_scale.passage_file import PassageFile
 
 PART = 4_000_000
 """Rows of a compressed index that are in memory while it is built, and then in one file."""

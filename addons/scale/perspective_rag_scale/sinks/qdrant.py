@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.redaction import redacted
-from perspective_rag.types import Matrix, Passage
+from perspective_rag import ConfigError, MissingDependency, Passage
+from perspective_rag.extend import Matrix, redacted
 from perspective_rag_scale.sinks.documents import (
     check_dimensions,
     key_of,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from perspective_rag.errors import ConfigError, PerspectiveRAGError, unknown_name
-from perspective_rag.redaction import redacted, scrubbed
+from perspective_rag import ConfigError, PerspectiveRAGError
+from perspective_rag.extend import redacted, scrubbed, unknown_name
 from perspective_rag_scale.faiss_kinds import Kind
 from perspective_rag_scale.sinks.faiss import FaissSink
 from perspective_rag_scale.sinks.lancedb import LanceSink

@@ -7,9 +7,14 @@ from typing import Any
 
 from rich.console import Console
 
-from perspective_rag.commands.ask import answer_options, chosen_options
-from perspective_rag.commands.parts import console, corpus_options, opened_pipeline
-from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag import PerspectivePipeline
+from perspective_rag.commands import (
+    answer_options,
+    chosen_options,
+    console,
+    corpus_options,
+    opened_pipeline,
+)
 from perspective_rag_serve.commands.conversation import COMMANDS, Conversation
 from perspective_rag_serve.commands.line_editor import line_reader
 

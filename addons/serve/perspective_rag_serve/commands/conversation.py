@@ -10,16 +10,25 @@ from typing import Any
 
 from rich.console import Console
 
-from perspective_rag.commands.ask import proofs_of
-from perspective_rag.commands.panels import show_passages, show_side
-from perspective_rag.commands.showing import Claims, safe, show_missing, show_opening, show_trace
-from perspective_rag.errors import ConfigError, PerspectiveRAGError
-from perspective_rag.perspectives.follow_up import follow_up
-from perspective_rag.perspectives.kinds import is_chat
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.results import Answer, RetrievalResult
-from perspective_rag.text import shares_words
-from perspective_rag.types import Perspective
+from perspective_rag import (
+    Answer,
+    ConfigError,
+    Perspective,
+    PerspectivePipeline,
+    PerspectiveRAGError,
+    RetrievalResult,
+)
+from perspective_rag.commands import (
+    Claims,
+    proofs_of,
+    safe,
+    show_missing,
+    show_opening,
+    show_passages,
+    show_side,
+    show_trace,
+)
+from perspective_rag.extend import extract_by_rule, follow_up, shares_words
 from perspective_rag_serve.commands.details import show_sources, show_why
 from perspective_rag_serve.commands.line_editor import ReadLine
 
@@ -104,7 +113,7 @@ class Conversation:
         try:
             if line.startswith("/"):
                 self._command(line)
-            elif is_chat(line.rstrip("?.! ")):
+            elif extract_by_rule(line).kind == "chat":
                 self._say("Ask me a question that people answer differently; /help says what else.")
             else:
                 question = follow_up(line, self.question)

@@ -6,10 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from perspective_rag.commands.panels import heading
-from perspective_rag.reporting.origins import origin_of
-from perspective_rag.results import RetrievalResult
-from perspective_rag.text import printable
+from perspective_rag import RetrievalResult
+from perspective_rag.commands import heading
+from perspective_rag.extend import origin_of, printable
 
 _SAID = {
     "clear": "supports it",

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.groups import grouped
-from perspective_rag.errors import ConfigError
-from perspective_rag.reporting.html import render
-from perspective_rag.reporting.origins import origin_of
-from perspective_rag.results import Answer, Claim, RetrievalResult
-from perspective_rag.text import escaped, printable
+from perspective_rag import Answer, Claim, ConfigError, RetrievalResult
+from perspective_rag.extend import (
+    citation_keys,
+    escaped,
+    grouped,
+    origin_of,
+    printable,
+    render_page,
+)
 from perspective_rag_serve.writing import plain, source_line
 
 _TEMPLATE = Path(__file__).parent / "templates" / "answer.html"
@@ -67,7 +69,7 @@ def html(result: RetrievalResult, answer: Answer) -> str:
 
     Raises MissingDependency without jinja2.
     """
-    return render(_TEMPLATE, **_page(result, answer))
+    return render_page(_TEMPLATE, **_page(result, answer))
 
 
 def _page(result: RetrievalResult, answer: Answer) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from perspective_rag.errors import MissingDependency
+from perspective_rag import MissingDependency
 from perspective_rag_serve.commands.serve import check_source, source_options
 from perspective_rag_serve.logs import log_to_stderr
 

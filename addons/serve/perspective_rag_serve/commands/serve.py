@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perspective_rag.commands.parts import (
+from perspective_rag import ConfigError, CorpusError, MissingDependency
+from perspective_rag.commands import (
     calibration_option,
     corpus_options,
     judge_options,
     llm_options,
     whole,
 )
-from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
 
 if TYPE_CHECKING:
     from perspective_rag_serve.settings import ServeSettings

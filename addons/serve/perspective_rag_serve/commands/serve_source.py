@@ -9,28 +9,27 @@ from collections.abc import Iterable, Sized
 from itertools import islice
 from typing import Any
 
-from perspective_rag.commands.ask import chosen_options
-from perspective_rag.commands.parts import (
+from perspective_rag import CascadeJudge, Corpus, Passage, PerspectivePipeline, PerspectiveRAGError
+from perspective_rag.commands import (
+    EXAMPLE_DEBATES,
     asked_again,
+    chosen_options,
     encoder_of,
     judge_of,
     language_model,
+    made_store,
     model_parts,
     packaged_encoder,
     pipeline_over,
+    reading,
 )
-from perspective_rag.commands.reading_options import reading
-from perspective_rag.commands.user_retriever import made_store
-from perspective_rag.errors import PerspectiveRAGError
-from perspective_rag.judge.cascade import CascadeJudge
-from perspective_rag.local.corpus import Corpus
-from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
-from perspective_rag.local.judges import second_judge_of
-from perspective_rag.local.local_pipeline import list_judge
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.text import printable, split_sentences
-from perspective_rag.types import Passage
-from perspective_rag.validation import from_json
+from perspective_rag.extend import (
+    from_json,
+    list_judge,
+    printable,
+    second_judge_of,
+    split_sentences,
+)
 from perspective_rag_serve.loading import Loaded, Loader, Progress
 
 _log = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.commands.parts import console, language_model, llm_options
-from perspective_rag.errors import ConfigError
-from perspective_rag.reporting.progress import progress_bars
-from perspective_rag.storage.files import replace_file
+from perspective_rag import ConfigError
+from perspective_rag.commands import console, language_model, llm_options, progress_bars
+from perspective_rag.extend import replace_file
 from perspective_rag_train.dataset import (
     Built,
     build_dataset,

@@ -7,13 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from perspective_rag.errors import LLMError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.protocols import LLM
-from perspective_rag.storage.append_log import AppendLog
-from perspective_rag.text import text_key
-from perspective_rag.validation import count
+from perspective_rag import LLMError, run
+from perspective_rag.extend import LLM, AppendLog, Limits, Recorder, count, text_key
 from perspective_rag_train.dataset.sources import Source
 from perspective_rag_train.dataset.writing import PROMPTS, Writer
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from perspective_rag.errors import CorpusError
-from perspective_rag.prompts import shorten
+from perspective_rag import CorpusError
+from perspective_rag.extend import shorten
 from perspective_rag_train.dataset.build import Built, Entry
 
 _BOX = re.compile(r"^- \[(?P<tick>[ xX])\] keep `(?P<id>[^`]*)`", re.MULTILINE)

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from perspective_rag.errors import CorpusError
-from perspective_rag.perspectives.clauses import statement_of
-from perspective_rag.storage.files import json_object, numbered_lines
-from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag import CorpusError
+from perspective_rag.extend import fingerprint, json_object, numbered_lines, statement_of
 
 Kind = Literal["documents", "survey", "debate", "answers"]
 

@@ -8,21 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import LLMError, unknown_name
-from perspective_rag.flow.steps import Flow, Reply, ask
-from perspective_rag.prompts import PromptTemplate, fence, load_prompt, shorten
-from perspective_rag.prompts.replies import (
+from perspective_rag import LLMError, Prompt
+from perspective_rag.extend import (
+    LLM,
+    Flow,
+    PromptTemplate,
+    Reply,
+    ask,
     bad_reply,
-    distinct,
+    fence,
     is_usable,
+    load_prompt,
     parse_json,
     parse_texts,
     parse_yes_no,
     reply_text,
+    shorten,
+    text_key,
+    unknown_name,
 )
-from perspective_rag.protocols import LLM
-from perspective_rag.text import text_key
-from perspective_rag.types import Prompt
 from perspective_rag_train.dataset.sources import Source
 
 PROMPTS = tuple(
@@ -182,9 +186,10 @@ def _written(source: Source, prompt: Prompt, reply: Reply, question: str = "") -
     )
     perspectives = found.items if found is not None else (source.texts[0], _opposing(text, prompt))
     wanted = len(source.texts) if source.kind == "answers" else 2
-    if len(distinct(perspectives)) != wanted:
+    different = {text_key(each) for each in perspectives} - {""}
+    if len(different) != wanted:
         raise bad_reply(
-            f"{wanted} different perspectives were asked for, {len(distinct(perspectives))} came",
+            f"{wanted} different perspectives were asked for, {len(different)} came",
             text,
             prompt,
         )

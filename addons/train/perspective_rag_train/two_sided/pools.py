@@ -11,14 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+from perspective_rag import CrossEncoderJudge, OnnxMiniLM, Passage
+from perspective_rag.extend import PACKAGED_FLOOR, cosine, model_fingerprint, titled_pieces
 from perspective_rag.judge.two_sided import TwoSidedJudge
-from perspective_rag.judge.windows import titled_pieces
-from perspective_rag.listing import PACKAGED
-from perspective_rag.local.onnx_minilm import OnnxMiniLM
-from perspective_rag.maths.vectors import cosine
-from perspective_rag.storage.fingerprint import model_fingerprint
-from perspective_rag.types import Passage
 from perspective_rag_train.two_sided.data import read
 
 Row = list[Any]
@@ -158,7 +153,7 @@ def _larger(
 
     def read(pool: Pool) -> list[Row]:
         texts = {passage.id: passage.text for passage in pool.passages}
-        near = [r for r in by_question[pool.set, pool.id] if r.relevance >= PACKAGED.passage]
+        near = [r for r in by_question[pool.set, pool.id] if r.relevance >= PACKAGED_FLOOR.passage]
         near.sort(key=lambda each: -max(each.fast))
         chosen = [each.passage for each in near[:READ_AGAIN]]
         values = judge.probabilities([(*pool.sides, texts[each]) for each in chosen])

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.judge.settings import LargerSettings, SideWeights, Weighing, log_odds
-from perspective_rag.listing import ListingRule
+from perspective_rag import CrossEncoderJudge, ListingRule
+from perspective_rag.extend import LargerSettings, SideWeights, Weighing, log_odds
 from perspective_rag_train.two_sided.pools import FOLDS, Read, readings
 
 LEAST_TRUE = 0.88

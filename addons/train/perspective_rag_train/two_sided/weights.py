@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from perspective_rag.errors import ConfigError
+from perspective_rag import ConfigError
 from perspective_rag_train.two_sided.network import TwoSided
 
 ZERO = 128

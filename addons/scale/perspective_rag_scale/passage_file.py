@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from perspective_rag.errors import CorpusError
-from perspective_rag.storage.files import make_private
-from perspective_rag.types import Passage
-from perspective_rag.validation import from_json, json_ready
+from perspective_rag import CorpusError, Passage
+from perspective_rag.extend import from_json, json_ready, make_private
 
 _AT_ONCE = 900  # SQLite takes at least this many values in one statement
 

@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.extensions import part
-from perspective_rag.flow.engine import Engine, LocalEngine
+from perspective_rag import ConfigError, LocalEngine
+from perspective_rag.extend import Engine, part
 
 ENGINES = ("local", "ray")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.storage.files import read_toml
+from perspective_rag_train.toml_file import read_toml
 
 
 def test_a_file_is_read(tmp_path):

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.flow.steps import Flow, call
-from perspective_rag.flow.trace import degrade
-from perspective_rag.listing import PACKAGED
-from perspective_rag.maths.vectors import cosine
-from perspective_rag.protocols import Embedder
-from perspective_rag.results import RetrievalResult
+from perspective_rag import RetrievalResult
+from perspective_rag.extend import PACKAGED_FLOOR, Embedder, Flow, call, cosine, degrade
 
 MANY = 4
 """Passages of a side from which their arguments are put together."""
@@ -59,7 +55,7 @@ def key_points(
         degrade("answer", "the arguments could not be put together", reply.error)
         return {}
     vectors = np.asarray(reply.value, dtype=float)
-    near = scale.moved(cosine(vectors, vectors), PACKAGED)
+    near = scale.moved(cosine(vectors, vectors), PACKAGED_FLOOR)
     found: dict[str, list[KeyPoint]] = {}
     first = 0
     for name, places in marked.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perspective_rag.reporting.rate import RateLines, duration
+from perspective_rag_scale.rate import RateLines, duration
 
 
 def test_a_line_every_few_seconds_with_the_rate_of_this_run():

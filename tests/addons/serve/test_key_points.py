@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from perspective_rag import Perspective, RetrievalResult
-from perspective_rag.answer.key_points import KeyPoint, key_points
 from perspective_rag.flow.driver import Limits, run
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.listing import PACKAGED, ListingRule
 from perspective_rag.results import Coverage
 from perspective_rag.types import Candidate, Passage, Trace
+from perspective_rag_serve.key_points import KeyPoint, key_points
 from perspective_rag_serve.view import view_of
 
 CLOSE = Perspective("close", "Zoos should be closed")
