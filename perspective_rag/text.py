@@ -106,6 +106,7 @@ _GENERAL_TOO = _vocabulary(
     then vs versus is are was were be being am do did has had can will shall may might must ought i
     you he she it we they me my mine your yours our ours us them his her hers its these those who
     whom whose why how here so too very really just any some all both each other another such s t
+    just only
     good bad better best worse worst right wrong pros cons pro con for against favour favor argument
     arguments advantage advantages disadvantage disadvantages benefits drawbacks think opinion
     opinions view views thoughts debate question issue tell explain discuss please yes"""
@@ -131,17 +132,14 @@ def topic_words(text: str) -> frozenset[str]:
     return frozenset(_beginning(word) for word in kept)
 
 
-def names_all(text: str, beginnings: frozenset[str]) -> bool:
-    """Whether a text has a word with each of the beginnings that ``topic_words`` gave."""
-    return named(text, beginnings) == len(beginnings)
-
-
 def named(text: str, beginnings: frozenset[str]) -> int:
     """How many of the beginnings that ``topic_words`` gave a word of a text has."""
     return len(beginnings & {_beginning(word) for word in words(text)})
 
 
 def _beginning(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
     return (word[:-1] if len(word) > 3 and word.endswith("s") else word)[:5]
 
 

@@ -54,7 +54,9 @@ def named_alternatives(question: str) -> list[str]:
     if len(words) < 4 or auxiliary_of(words[0]) is None:
         return []
     places = [i for i, word in enumerate(words) if bare(word) == "or"]
-    places = [i for i in places if not _inside(words, i)]
+    # Of "choose whether they have a boy or a girl" the "or" belongs to the clause.
+    own = next((i for i, word in enumerate(words) if i and bare(word) == "whether"), len(words))
+    places = [i for i in places if i < own and not _inside(words, i)]
     if not places:
         return []
     clauses = _clauses(words, places)
@@ -502,6 +504,9 @@ def _objects(
 ) -> list[str]:
     """ "Which should we ban: cars or planes" answered: "We should ban cars"."""
     words = [word for word in rest if bare(word) not in {"more", "better", "rather", "first"}]
+    # "Which can you trust more?": of "You can trust A" and "... B" both may hold.
+    more = " more" * (not {"more", "better"}.isdisjoint(map(bare, rest)))
+    words = words[:-1] if more and bare(words[-1]) == "of" else words
     if _PREFERS & {bare(word) for word in words} and bare(words[0]) == "you":
         return [clause(option, "is", ["better"]) for option in options]
     if len(words) < 2 or auxiliary not in MODALS:
@@ -512,7 +517,8 @@ def _objects(
         if verb is None:
             return []
         stem = [*words[:verb], auxiliary, *words[verb:]]
-    return [upper_first(" ".join([*stem, mid_sentence(" ".join(option))])) for option in options]
+    found = [" ".join([*stem, mid_sentence(" ".join(option))]) for option in options]
+    return [upper_first(each) + more for each in found]
 
 
 def _is_short_subject(words: Sequence[str]) -> bool:

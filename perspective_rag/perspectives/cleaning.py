@@ -121,6 +121,9 @@ def _respelt(word: str) -> str | None:
     core = bare(word)
     best = max(_neighbours(core), key=_rank, default="")
     least = _COMMON if len(core) >= _SHORTEST_PLAIN else _FUNCTION
+    own = core[:-2] + "y"  # "energie", as it is written in other languages
+    if core.endswith("ie") and word_band(own) >= least:
+        best = own
     if not best or _rank(best) < least:
         return None
     return word.replace(core, best, 1)

@@ -47,6 +47,7 @@ _REASON = re.compile(
     r" ?(?:[:;–—]|,? because\b|,? so that\b|,? for the same reason\b).*$",
     re.IGNORECASE,
 )
+_SOURCE = re.compile(r"(?:\s*\[[^\[\]]{1,60}\])+[ .]*$")  # "... saves lives [ref]."
 _LINK = re.compile(
     r"^(?:and|but|so|yet|or|however|therefore|thus|hence|moreover)\b,?\s+", re.IGNORECASE
 )
@@ -141,7 +142,7 @@ def stand_alone(text: str) -> list[str]:
     for sentence in sentences:
         if len(sentences) > 1 and sentence.rstrip("\"'”’)]")[-1:] not in {".", "!", "…"}:
             continue  # a heading, a question, or cut off
-        plain = _LINK.sub("", " ".join(sentence.split())).rstrip(" .")
+        plain = _SOURCE.sub("", _LINK.sub("", " ".join(sentence.split()))).rstrip(" .")
         claim = _REASON.sub("", plain)
         words = (claim if len(claim.split()) in _WORDS else plain).split()
         if len(words) in _WORDS and _says_something(words):

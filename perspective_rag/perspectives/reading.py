@@ -256,7 +256,7 @@ def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
     sides = contrasted(kept)
     if sides:
         return _alternatives(text, sides)
-    options = [unglued(each) for each in listed_options(kept[-2:])]
+    options = [unglued(each) for each in poles(_joined(kept[-2:])) or listed_options(kept[-2:])]
     if len(options) > 1 and sound_sides(options) and kind_of(_joined(kept[-2:])) != "factual":
         return _alternatives(text, options)
     places = _asked(kept)

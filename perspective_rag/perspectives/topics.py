@@ -39,7 +39,8 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _POLES = re.compile(
-    r"^(?P<topic>[^,:?]{2,100}?)\s*[:,–—-]\s*(?P<one>[\w -]{2,40}?) or (?P<other>[\w -]{2,40})$",
+    r"^(?P<topic>[^,:?]{2,100}?)\s*[:,–—-]\s*(?P<one>[\w -]{2,40}?) or (?:just |only |merely )?"
+    r"(?P<other>[\w -]{2,40})$",
     re.IGNORECASE,
 )
 _FOR = re.compile(
@@ -70,6 +71,13 @@ _THOUGHTS = re.compile(
     r" (?P<other>.+)$",
     re.IGNORECASE,
 )
+_SAID = re.compile(
+    r"^(?:what|how) (?:do|does|did|would) [\w' -]{1,60}? (?:say|think|argue|feel|write|report)"
+    r"(?P<both>,? for and against)?(?: about| of| on)? (?P<topic>[^,:?]{2,100}?)"
+    r"(?P<ends>,? (?:(?:for|good|pro|positive) and (?:against|bad|con|negative)"
+    r"|on (?:both|each|either) sides?))?$",
+    re.IGNORECASE,
+)
 _LETS = re.compile(r"^(?:let's|let us|we need to|it(?:'s| is) time (?:to|that we)) ", re.IGNORECASE)
 
 
@@ -80,6 +88,9 @@ def topic_sides(text: str) -> Statement | None:
         if match := pattern.match(plain):
             topic = _unquoted(match["topic"])
             return whole(topic) or good_idea(topic)
+    match = _SAID.match(plain)
+    if match and (match["both"] or match["ends"]):
+        return good_idea(_unquoted(match["topic"]))
     if match := _THOUGHTS.match(plain):
         topic = _unquoted(match["topic"] or match["other"])
         return good_idea(topic) if proposes(topic) else None
@@ -94,6 +105,8 @@ def poles(text: str) -> list[str]:
     topic, ends = match["topic"], (match["one"], match["other"])
     if len(topic.split()) > 8 or not all(_predicative(end) for end in ends):
         return []
+    if not any(DISPUTED.search(end) for end in ends):
+        return []  # "Wine: red or white?"
     be = "are" if is_plural(topic.split(" ")[-1]) else "is"
     return [upper_first(f"{topic} {be} {end}") for end in ends]
 

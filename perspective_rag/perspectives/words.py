@@ -493,7 +493,7 @@ def _verb_after_relative(words: Sequence[str], i: int) -> bool:
 
 def _finite(word: str) -> bool:
     found = tags(word)
-    if found & {"aux"}:
+    if found & {"aux"} or bare(word).endswith("n't"):
         return True
     if "v" in found and verb_share(word) >= 0.3:
         return True

@@ -19,6 +19,7 @@ from perspective_rag.perspectives.kinds import DISPUTED
 from perspective_rag.perspectives.words import (
     AUXILIARIES,
     BE,
+    PREPOSITIONS,
     WH_WORDS,
     bare,
     is_plural,
@@ -47,6 +48,10 @@ _FILLER = re.compile(
     r"|poll|topic|debate topic|essay question|essay title|exam question|question of the"
     r" day)\s*[:?,-]"
     r"|tell me(?: honestly)?[,:](?! (?:if|whether)))\s*",
+    re.IGNORECASE,
+)
+_INTENSE = re.compile(
+    r"^(who|what|why|how|where|when|which) (?:on earth|in the world|the hell|the heck)\b",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
@@ -112,6 +117,7 @@ _CLAUSE_HEADS = tuple(
         r"(?:,? that\b|\s*[:,-])?\s*(?:that\s+)?",
         r"^(?:today's|tonight's|this week's|the) (?:motion|debate|topic|question)"
         r"(?: is| was)?\s*[:,-]?\s*(?:that |whether |if )?",
+        r"^that (?=(?:the|this|an?|all|every|no|our|we)\b)(?!.* (?:is|are|was) .* (?:is|are|was) )",
         r"^surely,?\s+",
         r"^(?:can|can't|could|couldn't|shall|should|shouldn't|must|don't) (?:we|you|people)"
         r"(?: all| just| not| please| finally)* (?:agree|admit|accept|acknowledge)(?: on this:?)?"
@@ -161,7 +167,7 @@ class Core:
 def trimmed(text: str) -> str:
     """The text without words of courtesy and filler at its ends, and without a tag question."""
     for _ in range(6):
-        shorter = _FILLER.sub("", text, count=1)
+        shorter = _INTENSE.sub(r"\1", _FILLER.sub("", text, count=1))
         shorter = _without_trailing(shorter)
         if shorter == text or len(shorter.split()) < 2:
             break
@@ -228,6 +234,10 @@ def _without_context(text: str) -> str:
     return text
 
 
+_DEMANDED = re.compile(  # "Resolved, that the council be dissolved"
+    rf"^((?:(?!(?:{'|'.join(sorted(AUXILIARIES))}|to|cannot|not)\b)[\w'’-]+ ){{1,12}})(not )?be ",
+    re.IGNORECASE,
+)
 _KEPT_CLAUSES = frozenset("if when unless once whenever where while".split())
 
 
@@ -235,7 +245,7 @@ def _unwrapped(text: str, judged: bool) -> Core | None:
     for pattern in _CLAUSE_HEADS:
         match = pattern.match(text)
         if match and len(text) - match.end() > 5:
-            return Core(text[match.end() :], True)
+            return Core(_DEMANDED.sub(r"\1should \2be ", text[match.end() :]), True)
     words = text.split(" ")
     found = _whether(words) or _reported(words, judged)
     if found is not None:
@@ -323,14 +333,16 @@ _ADMITTED = re.compile(
     re.IGNORECASE,
 )
 _DEFENDED = re.compile(
-    r"^how (?:can|could|do|does|dare) (?P<who>anyone|anybody|people|someone|somebody|you|we|they"
-    r"|a person)"
-    r"(?: in their right mind| possibly| seriously| still| even| ever| honestly| really| not)*"
+    r"^how (?P<how>can|could|do|does|dare) (?P<who>anyone|anybody|people|someone|somebody|you|we"
+    r"|they|a person)"
+    r"(?P<doubt>(?: in their right mind| possibly| seriously| still| even| ever| honestly| really"
+    r"| not)*)"
     r" (?P<verb>\w+) (?P<object>.+)$",
     re.IGNORECASE,
 )
 _WHO_WOULD = re.compile(
-    r"^who (?:in their right mind |on earth |the hell |in the world )?(?:would|could|can)"
+    r"^(?:who (?:in their right mind )?(?:would|could|can)"
+    r"|why would (?:anyone|anybody|somebody|someone)(?: in their right mind)?)"
     r"(?: ever| possibly| seriously| still| want to| even)* (?P<verb>\w+) (?P<object>.+)$",
     re.IGNORECASE,
 )
@@ -351,8 +363,13 @@ _HOW_MUCH = re.compile(
     re.IGNORECASE,
 )
 _WHY = re.compile(
-    r"^(?:why|how come|why on earth|why the hell|since when|for what reason)"
-    r"(?: on earth| the hell| exactly| in the world)? ",
+    r"^(?:why|how come|since when|for what reason)(?: exactly)? ",
+    re.IGNORECASE,
+)
+_OPPOSED = re.compile(
+    r"^why (?:are|do|would) (?:(?:so many|many|some|most) \w+|people|they|anyone|anybody)"
+    r"(?: so| still| strongly)? (?:against|opposed to|in favou?r of|oppose|object to|support"
+    r"|favou?r|reject|not want) (?P<object>.+)$",
     re.IGNORECASE,
 )
 _WHY_NOT = re.compile(r"^why not (?P<verb>\w+) (?P<object>.+)$", re.IGNORECASE)
@@ -371,7 +388,10 @@ def suggested(question: str) -> Statement | None:
     if found := _exclaimed(words):
         return found
     if match := _DEFENDED.match(text):
-        return _can_be(match["who"].lower(), match["verb"], match["object"])
+        doubted = bool(match["doubt"]) or match["verb"].lower() in _NEVER_DEFENDED
+        asks_how = match["how"].lower() in {"do", "does"} or match["who"].lower() == "people"
+        if doubted or not asks_how:  # "How do people make cheese?" has no sides
+            return _can_be(match["who"].lower(), match["verb"], match["object"])
     if match := _WHO_WOULD.match(text):
         return _can_be("anyone", match["verb"], match["object"])
     if match := _WRONG_WITH.match(text):
@@ -383,6 +403,8 @@ def suggested(question: str) -> Statement | None:
         return Statement(
             f"There is a {thing} {match['object']}", f"There is no {thing} {match['object']}"
         )
+    if match := _OPPOSED.match(text):
+        return good_idea(match["object"])
     if match := _WHY_NOT.match(text):
         return as_statement(f"We should {match['verb']} {match['object']}")
     if match := _HOW_ABOUT.match(text):
@@ -432,7 +454,7 @@ def _can_be(who: str, verb: str, thing: str) -> Statement | None:
     if (
         not unfair
         or verb_share(verb) < 0.3
-        or any(bare(word) in {"for", "when", "if"} for word in thing.split()[:1])
+        or bare(thing.split()[0]) in {"when", "if"} | PREPOSITIONS
     ):
         return None
     subject = upper_first(thing)

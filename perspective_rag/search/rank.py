@@ -18,7 +18,7 @@ from perspective_rag.maths.mmr import mmr_from_embeddings, scale_relevance, topk
 from perspective_rag.maths.vectors import as_vector, cosine
 from perspective_rag.protocols import Judge
 from perspective_rag.search.search import embed_queries, with_embeddings, with_stored_embeddings
-from perspective_rag.text import names_all, topic_words
+from perspective_rag.text import named, topic_words
 from perspective_rag.types import Candidate, Extraction, Perspective, Vector
 
 SHORT = 3
@@ -46,18 +46,21 @@ def rank_by_relevance(
 
 
 def with_names(question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates, those marked (``scores["named"]`` = 1) that hold, in title or text, each word
-    of a question of at most ``SHORT`` words that say what it is about ("homework", "nuclear or
-    wind?").
+    """The candidates, those marked that hold in title or text the words that say what a question
+    is about: each word of a question of at most ``SHORT`` ("homework", "nuclear or wind?",
+    ``scores["named"]`` = 1), half the words of a longer one and at least ``SHORT``
+    (``scores["worded"]`` = 1).
 
-    ``judge.support.relevance_of`` says what that counts for.
+    ``judge.support.relevance_of`` and ``related`` say what that counts for.
     """
     topic = topic_words(question)
-    if not 1 <= len(topic) <= SHORT:
+    if not topic:
         return list(candidates)
+    short = len(topic) <= SHORT
+    mark, least = ("named", len(topic)) if short else ("worded", max(SHORT, len(topic) / 2))
     return [
-        replace(each, scores={**each.scores, "named": 1.0})
-        if names_all(each.passage.titled, topic)
+        replace(each, scores={**each.scores, mark: 1.0})
+        if named(each.passage.titled, topic) >= least
         else each
         for each in candidates
     ]

@@ -143,8 +143,8 @@ def test_the_corpus_says_nothing_only_by_two_witnesses():
 
     assert says("Tariffs raise prices.", "A visitor came.")
     assert not says("Tariffs raise prices.", "A zoo had visitors.")
-    assert not says("Tariffs raise prices.", near=0.4), "near enough to be on the topic"
-    assert says("Tariffs raise prices.", near=0.39)
+    assert not says("Tariffs raise prices.", near=0.35), "near enough to be on the topic"
+    assert says("Tariffs raise prices.", near=0.34)
     assert not says("Tariffs raise prices.", near=np.nan)
     assert not says("Tariffs raise prices.", question="What do you think?")
     assert not says()

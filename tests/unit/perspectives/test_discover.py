@@ -66,6 +66,7 @@ def pipeline(texts, judge, **options):
             ["Zoos can save animals that are rare"],
         ),
         ("Zoos should all be closed because they are cruel.", ["Zoos should all be closed"]),
+        ("Zoos should all be closed [ref]. Why? They bore.", ["Zoos should all be closed"]),
         ("They close because zoos are too cruel.", []),
         ("Zoos are cruel because cages are small.", ["Zoos are cruel because cages are small"]),
         ("“Zoos are old and the cages small”", []),
