@@ -31,7 +31,7 @@ from perspective_rag.judge.support import (
     coverage_of,
     is_judged,
     judge,
-    related,
+    related_to,
     relevance_floor,
     relevance_scale,
     rule_of,
@@ -362,9 +362,9 @@ class PerspectivePipeline:
         chosen: Sequence[Candidate],
     ) -> RetrievalResult:
         """The result with its coverage and trace; raises CoverageError under "require"."""
-        about, nothing = None, False
-        if request.floor is not None:
-            about = related([*candidates, *chosen], request.floor)[len(candidates) :]
+        about, nothing = related_to(request, [*candidates, *chosen]), False
+        if request.floor is not None and about is not None:
+            about = about[len(candidates) :]
             if not about.any():
                 nothing = says_nothing(request.question, chosen, request.floor)
             if request.options.drop_unrelated:

@@ -18,7 +18,7 @@ from perspective_rag.judge.support import (
     is_judged,
     judge_within,
     judgements_left,
-    related,
+    related_to,
     rule_of,
 )
 from perspective_rag.results import RetrievalResult
@@ -107,7 +107,8 @@ def guard(
         return list(chosen)
     keys = request.keys([c.passage for c in candidates])
     own = request.keys([c.passage for c in chosen])
-    if request.floor is not None and not related(candidates, request.floor).any():
+    about = related_to(request, candidates)
+    if about is not None and not about.any():
         return list(chosen)
     pool = dict(zip(keys, candidates, strict=True)) | dict(zip(own, chosen, strict=True))
     state = _State(pool, list(chosen), {query.text for query in queries})

@@ -292,6 +292,25 @@ def list_reader(judge: Judge | None) -> JudgesLists | None:
     return judge if isinstance(judge, JudgesLists) and judge.batch_size is not None else None
 
 
+def judging_floor(request: Request) -> RelevanceFloor | None:
+    """The floor below which candidates are not judged; None where the judge reads lists: it sees
+    for itself what is beside the point, at no further call.
+    """
+    return request.floor if list_reader(request.judge) is None else None
+
+
+def related_to(request: Request, candidates: Sequence[Candidate]) -> NDArray[np.bool_] | None:
+    """Which candidates are about the question, shape (n,): by the floor, and what a judge of lists
+    found to support a side; None where no floor is known.
+    """
+    if request.floor is None:
+        return None
+    about = related(candidates, request.floor)
+    if list_reader(request.judge) is not None:
+        about |= np.array([max(c.support.values(), default=0.0) > 0.5 for c in candidates])
+    return about
+
+
 def pair_judge(judge: Judge | None) -> Judge | None:
     """What is asked about single pairs: the judge, or what one that reads lists has for them."""
     return judge if list_reader(judge) is None else quick_judge(judge)
@@ -451,7 +470,7 @@ def judge_within(
         limit=limit,
         rule=rule_of(request, extraction),
         exclusive=extraction.exclusive,
-        floor=request.floor,
+        floor=judging_floor(request),
         beside=beside,
         scale=request.scale,
         question=extraction.root,

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 
+from perspective_rag import BM25Store, PerspectivePipeline
 from perspective_rag.errors import ConfigError, JudgeError, LLMError
 from perspective_rag.flow.driver import arun, run
 from perspective_rag.flow.trace import Recorder
@@ -16,7 +17,7 @@ from perspective_rag.judge.llm_list import RULE, LLMListJudge
 from perspective_rag.local.llm_cache import CachedLLM
 from perspective_rag.prompts import load_prompt
 from perspective_rag.protocols import Judge, JudgesLists, JudgesSides
-from perspective_rag.testing import ScriptedLLM, TableJudge
+from perspective_rag.testing import HashEmbedder, ScriptedLLM, TableJudge
 from perspective_rag.types import Passage, Perspective, Proof
 
 PRO = Perspective("pro", "Zoos should close.", "support", "Zoos should close.")
@@ -68,6 +69,21 @@ def judge_list(judge, perspectives=(PRO, CON), passages=PASSAGES, question="Zoos
     for name in ("calls", "counts", "prompt_tokens", "completion_tokens", "degradations"):
         assert getattr(books[0], name) == getattr(books[1], name)
     return found, books[0]
+
+
+def test_what_the_encoder_finds_beside_the_point_is_read_nevertheless():
+    found = {}
+    for name, judge in (("list", LLMListJudge(ScriptedLLM(reply(SAID)))), ("pairs", TableJudge())):
+        made = PerspectivePipeline(
+            BM25Store(PASSAGES), embedder=HashEmbedder(), judge=judge, relevance_floor=1.0
+        )
+        found[name] = made.retrieve("Zoos?", perspectives=[PRO, CON])
+    assert found["list"].coverage.complete
+    assert dict(zip([p.id for p in found["list"].passages], found["list"].related, strict=True)) == {
+        "for": True, "against": True, "silent": False,
+    }  # fmt: skip
+    assert not found["list"].says_nothing
+    assert not found["pairs"].trace.counts.get("judged_pairs")
 
 
 def test_one_call_judges_all():
