@@ -111,7 +111,7 @@ from perspective_rag.options import (
 )
 from perspective_rag.perspectives.clauses import statement_of
 from perspective_rag.perspectives.find import CallableExtractor, extract, extraction_of
-from perspective_rag.perspectives.follow_up import follow_up
+from perspective_rag.perspectives.follow_up import QuestionThread, follow_up
 from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.queries import expand
 from perspective_rag.perspectives.reading import as_perspectives, extract_by_rule
@@ -372,6 +372,7 @@ __all__ += [
 
 # Questions, read by rule
 __all__ += [
+    "QuestionThread",
     "extract_by_rule",
     "extraction_of",
     "follow_up",

@@ -152,6 +152,37 @@ def text_key(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+# Letters of Cyrillic and Greek, and a few of Latin, that look like a letter of ASCII.
+_LOOKS_LIKE = str.maketrans(
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408\u0405"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u04cf"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u03b1\u03bf\u03c1\u03bd\u03b9\u03c5\u03f3\u0131\u0251\u0261",
+    "ABEKMHOPCTYXIJSaeopcyxijshdqwlABEZHIKMNOPTYXaopviujiag",
+)
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+
+
+def seen_keys(text: str) -> frozenset[str]:
+    """Keys of how a text looks, empty if nothing of it is seen: two texts that share one read the
+    same. White space, case, a last full stop, characters that are not seen, and letters that look
+    like another (Cyrillic and Greek ones like Latin) make no difference.
+    """
+    shown = "".join(
+        c for c in nfkc(text) if not (unicodedata.category(c) == "Cf" or c in _BLANK or _varies(c))
+    )
+    made = {
+        " ".join(each.casefold().split()).rstrip(". ")
+        for each in (shown, shown.translate(_LOOKS_LIKE))
+    }
+    return frozenset(made - {""})
+
+
+def _varies(character: str) -> bool:
+    """Whether it chooses between two forms of the character before it."""
+    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+
+
 def _is_between_words(character: str) -> bool:
     """Whether it is punctuation, a separator or a control character."""
     return unicodedata.category(character)[0] in "PZC"

@@ -59,7 +59,9 @@ class Work:
         """That thread has ended."""
         with self._lock:
             self._threads -= 1
-            tell = self._when_ended if not self._threads else None
+            tell = None
+            if not self._threads:  # told once, even where a late thread begins and ends after it
+                tell, self._when_ended = self._when_ended, None
         if tell is not None:
             tell()
 

@@ -16,7 +16,7 @@ from perspective_rag.judge.support import judge_table
 from perspective_rag.maths.vectors import cosine
 from perspective_rag.perspectives.clauses import sound
 from perspective_rag.perspectives.negation import SUBORDINATORS, main_verb
-from perspective_rag.perspectives.reading import as_perspectives, both_sides
+from perspective_rag.perspectives.reading import as_perspectives, both_sides, distinct
 from perspective_rag.perspectives.words import PREPOSITIONS, bare, upper_first
 from perspective_rag.protocols import Judge
 from perspective_rag.search.merge import merge
@@ -89,7 +89,7 @@ def discover(request: Request, judge: Judge, extraction: Extraction) -> Flow[Ext
     note(decision={"stage": "discover", "query": question, "from": texts})
     if request.options.discover == 1:
         return replace(extraction, perspectives=both_sides(texts[0]))
-    return replace(extraction, perspectives=as_perspectives(texts))
+    return replace(extraction, perspectives=as_perspectives(distinct(texts)))
 
 
 def _statements(request: Request, question: str) -> Flow[tuple[list[str], Vector]]:

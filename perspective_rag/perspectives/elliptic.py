@@ -21,7 +21,7 @@ from perspective_rag.perspectives.words import (
 
 MOST_WORDS = 8
 
-_PEOPLE = frozenset(
+PEOPLE = frozenset(
     """
     children kids teenagers teens adolescents adults women men girls boys parents mothers fathers
     teachers students pupils workers employees employers patients doctors nurses elderly seniors
@@ -89,6 +89,8 @@ def condition(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str
     leading = 1 if plain[0] in {"even", "only", "but", "especially"} else 0
     if len(words) < leading + 3 or plain[leading] not in _CONDITIONS:
         return None
+    if plain[leading] == "when" and auxiliary_of(words[leading + 1]):
+        return None  # "When did Ghana become independent?"
     if any(word.endswith(",") for word in words):
         return None  # "If robots do the work, should ...": a question of its own
     head, tail = _split(earlier)
@@ -184,7 +186,7 @@ def _sort(words: Sequence[str]) -> Sort:
         return "number"
     if _is_name(core[-1]):
         return "name"
-    return "people" if bare(core[-1]) in _PEOPLE else "other"
+    return "people" if bare(core[-1]) in PEOPLE else "other"
 
 
 def _joins(word: str) -> bool:
@@ -230,7 +232,7 @@ def _form(words: Sequence[str]) -> str:
         return "the"
     until = next((i for i, word in enumerate(words) if i and _joins(word)), len(words))
     if is_plural(words[until - 1]):
-        return "people" if bare(words[until - 1]) in _PEOPLE else "many"
+        return "people" if bare(words[until - 1]) in PEOPLE else "many"
     return "gerund" if "g" in tags(words[0]) and until > 1 else "one"
 
 
@@ -248,7 +250,7 @@ def _last_name(head: Sequence[str]) -> tuple[int, int] | None:
 def _last_people(head: Sequence[str], border: int | None) -> tuple[int, int] | None:
     """The last noun phrase of people, with its article and adjectives."""
     for end in range(len(head), 1, -1):
-        if bare(head[end - 1]) not in _PEOPLE:
+        if bare(head[end - 1]) not in PEOPLE:
             continue
         start = end - 1
         least = 1 if border is None or end <= border else border

@@ -25,7 +25,7 @@ from perspective_rag.perspectives.cleaning import (
 )
 from perspective_rag.perspectives.context import sentences
 from perspective_rag.perspectives.discover import discover
-from perspective_rag.perspectives.reading import as_perspectives, extract_by_rule
+from perspective_rag.perspectives.reading import as_perspectives, distinct, extract_by_rule
 from perspective_rag.perspectives.words import AUXILIARIES, bare, finite_verb, tags, upper_first
 from perspective_rag.perspectives.wrapping import core_of, trimmed
 from perspective_rag.protocols import Extractor
@@ -179,9 +179,11 @@ def extraction_of(question: str, given: Sequence[Perspective | str]) -> Extracti
     """
     perspectives = as_perspectives(given)
     read = extract_by_rule(question)
-    perspectives = tuple(
-        _stated(question, read, each) if isinstance(item, str) else each
-        for item, each in zip(given, perspectives, strict=True)
+    perspectives = as_perspectives(
+        [
+            _stated(question, read, each) if isinstance(item, str) else each
+            for item, each in zip(given, perspectives, strict=True)
+        ]
     )
     exclusive = len(perspectives) == 2 and (read.exclusive or read.kind == "alternatives")
     return Extraction(question, perspectives, kind=read.kind, exclusive=exclusive)
@@ -205,7 +207,7 @@ def _as_extraction(found: Any, question: str, said: str) -> Extraction:
     if isinstance(found, Extraction):
         return found if found.root.strip() else replace(found, root=question)
     if isinstance(found, (list, tuple)):
-        return extraction_of(question, found)
+        return extraction_of(question, distinct(found))
     raise ConfigError(f"{said}; expected an Extraction or a list of perspectives")
 
 
@@ -251,13 +253,14 @@ class CallableExtractor:
             raise reply.error
         if isinstance(reply.value, Extraction):
             return reply.value
-        if not self._check(reply.value):
-            return Extraction(question, kind="factual")
-        return extraction_of(question, reply.value)
+        found = self._check(reply.value)
+        return extraction_of(question, found) if found else Extraction(question, kind="factual")
 
-    def _check(self, returned: Any) -> tuple[Perspective, ...]:
+    def _check(self, returned: Any) -> Sequence[Perspective | str]:
         try:
-            return as_perspectives(() if returned is None else returned)
+            found = distinct(returned) if isinstance(returned, (list, tuple)) else returned
+            as_perspectives(() if found is None else found)
+            return found or ()
         except ConfigError as error:
             raise ConfigError(
                 f"the function of extractor {self.name!r} must return a list of strings or "

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from perspective_rag.perspectives.act import topic_of
 from perspective_rag.perspectives.clauses import auxiliary_of, subject_end
 from perspective_rag.perspectives.cleaning import is_english
+from perspective_rag.perspectives.context import antecedents
 from perspective_rag.perspectives.elliptic import about, condition, with_preposition
+from perspective_rag.perspectives.implied import implied, there_named, without_named
 from perspective_rag.perspectives.kinds import is_chat, is_code
 from perspective_rag.perspectives.pointing import pronouns_named
 from perspective_rag.perspectives.words import WH_WORDS, bare, mid_sentence, tags, upper_first
@@ -53,6 +56,7 @@ _SIDE = re.compile(
     r"|this|them))?|(?P<other>other side|counter-?arguments?|opposite (?:view|side)|objections?))$",
     re.IGNORECASE,
 )
+_MANY = frozenset("they them their theirs these those he she him her his".split())
 _NO_NOUN = frozenset({"aux", "pron", "prep", "wh", "det"})
 _WHO = {
     "pays": "for", "benefits": "from", "profits": "from", "suffers": "from", "decides": "on",
@@ -60,29 +64,101 @@ _WHO = {
 }  # fmt: skip
 
 
-def follow_up(question: str, previous: str) -> str:
-    """The question as it stands alone: a follow-up takes from ``previous``, the question before it,
-    what it leaves out. Any other question, and small talk, comes back as it is.
+@dataclass(frozen=True, slots=True)
+class QuestionThread:
+    """A conversation up to a question: what it asks, its topic, and how a further text is read.
+
+    ``question`` stands alone. ``plain`` is the question without what a follow-up narrowed it to
+    ("in Europe"), so that the next one narrows it instead of that. ``topic`` is the last question
+    that stood alone, or that a follow-up asked of something else ("what about circuses?").
+    ``follows``: the question was completed from those before it.
+    """
+
+    question: str = ""
+    plain: str = ""
+    topic: str = ""
+    follows: bool = False
+
+    def then(self, text: str) -> QuestionThread:
+        """The thread with one more text. A follow-up takes from the thread what it leaves out; any
+        other question begins a new one. By rule, English only; linear in the length.
+        """
+        alone = QuestionThread(text, text, text)
+        said = " ".join(text.split())
+        plain = said.rstrip("?!. ")
+        if not self.topic or not said or len(said) > LONGEST or is_code(said) or is_chat(plain):
+            return alone
+        if not _letters(plain) or not is_english(said):
+            return alone
+        words, opened = _without_openers(plain.split(" "))
+        if not words or len(words) > MOST_WORDS:
+            return alone
+        for complete in _COMPLETIONS:
+            for earlier in self._bases(complete, words):
+                made = complete(words, earlier, opened)
+                if made is not None:
+                    return self._with(made, earlier, words, opened, complete)
+        return alone
+
+    def _bases(self, complete: _Completion, words: Sequence[str]) -> list[list[str]]:
+        """The words of the questions that a completion may take from, likeliest first."""
+        whole = self.question if self.plain == self.topic else self.topic  # with its narrowing
+        texts = [self.question, whole]
+        if complete in _NARROWING:
+            texts = [self.plain]
+        elif complete in _OF_TOPIC or (
+            # "it" is what is proposed, "they" may be whom the last question was about
+            complete is pronouns_named and _MANY.isdisjoint(map(bare, words))
+        ):
+            texts = [whole]
+        found = [_last_question(text) for text in dict.fromkeys(texts)]
+        return [each for each in found if each]
+
+    def _with(
+        self,
+        made: str,
+        earlier: Sequence[str],
+        words: Sequence[str],
+        opened: bool,
+        complete: _Completion,
+    ) -> QuestionThread:
+        question = f"{upper_first(made).rstrip('?!. ')}?"
+        if complete not in _NARROWING:
+            return QuestionThread(question, question, self.topic, follows=True)
+        if _holds(made, earlier):  # behind the question, nothing in it was replaced
+            return QuestionThread(question, self.plain, self.topic, follows=True)
+        if self.plain == self.topic:
+            return QuestionThread(question, question, question, follows=True)
+        before = _last_question(self.topic)
+        thing = next(iter(antecedents([before])), "")
+        if complete is with_preposition and thing in " ".join(earlier) and thing not in made:
+            question = f"{upper_first(' '.join([*earlier, *words]))}?"  # "in zoos in Europe"
+            return QuestionThread(question, self.plain, self.topic, follows=True)
+        other = complete(words, before, opened)
+        replaced = other is not None and not _holds(other, before)
+        topic = f"{upper_first(other)}?" if other and replaced else self.topic
+        return QuestionThread(question, question, topic, follows=True)
+
+
+def follow_up(question: str, previous: str | Sequence[str]) -> str:
+    """The question as it stands alone: a follow-up takes from ``previous``, the question before it
+    or those before it, oldest first, what it leaves out. Any other question, and small talk, comes
+    back as it is.
 
     "And for teenagers?" after "Should social media be banned for children?" gives "Should social
     media be banned for teenagers?". What is recognised as a follow-up but cannot be put in one
-    question is put behind the previous one. By rule, English only; linear in the length.
+    question is put behind the previous one.
     """
-    text = " ".join(question.split())
-    earlier = _last_question(previous)
-    if not text or not earlier or len(text) > LONGEST or is_code(text) or not is_english(text):
-        return question
-    plain = text.rstrip("?!. ")
-    if is_chat(plain) or not _letters(plain):
-        return question
-    words, opened = _without_openers(plain.split(" "))
-    if not words or len(words) > MOST_WORDS:
-        return question
-    for complete in _COMPLETIONS:
-        made = complete(words, earlier, opened)
-        if made is not None:
-            return f"{upper_first(made).rstrip('?!. ')}?"
-    return question
+    thread = QuestionThread()
+    for text in [previous] if isinstance(previous, str) else previous:
+        if _letters(text) and not is_chat(text.rstrip("?!. ")):
+            thread = thread.then(text)
+    return thread.then(question).question
+
+
+def _holds(made: str, earlier: Sequence[str]) -> bool:
+    """Whether what was made holds the question before unchanged, up to its colon."""
+    return " ".join(earlier).partition(":")[0].casefold() in made.casefold()
 
 
 def _last_question(previous: str) -> list[str]:
@@ -184,14 +260,18 @@ def _aspect(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str |
     return f"{opening} {link} {topic}"
 
 
-_COMPLETIONS: tuple[Callable[[Sequence[str], Sequence[str], bool], str | None], ...] = (
+_Completion = Callable[[Sequence[str], Sequence[str], bool], str | None]
+_NARROWING: tuple[_Completion, ...] = (with_preposition, condition, about)
+_OF_TOPIC: tuple[_Completion, ...] = (_side, _aspect, there_named, without_named, implied)
+_COMPLETIONS: tuple[_Completion, ...] = (
     _again,
     _side,
     _wh_alone,
     _aspect,
-    with_preposition,
-    condition,
-    about,
+    *_NARROWING,
+    there_named,
+    without_named,
     pronouns_named,
     _short,
+    implied,
 )

@@ -44,7 +44,7 @@ def pronouns_named(words: Sequence[str], earlier: Sequence[str], opened: bool) -
     they have none, or the question names what it stands for itself.
     """
     place = _pointer(words)
-    if place is None:
+    if place is None or any(word.endswith("?") for word in words[:place]):
         return None
     word = bare(words[place])
     if word in {"this", "that", "such", "these", "those"} and place + 1 < len(words):
@@ -94,7 +94,11 @@ def _points(words: Sequence[str], place: int) -> bool:
         rest = {bare(each) for each in words[place + 1 :]}
         return not announces(words[place:]) and rest.isdisjoint(_EXPLETIVE)
     if word in {"that", "this", "these", "those"}:
-        return not _describes(words, place) or _general(words, place) is not None
+        if _general(words, place) is not None:
+            return True
+        if place == 0 and len(words) > 1 and auxiliary_of(words[1]) is None:
+            return False  # "this house would ...": a noun of its own
+        return not _describes(words, place)
     return word in _MANY | _PERSON | _OWNED or _general(words, place) is not None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from perspective_rag.errors import ConfigError
@@ -30,6 +30,7 @@ from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.topics import carried_side, motion, poles, topic_sides, whole
 from perspective_rag.perspectives.words import WH_WORDS, bare, finite_verb, upper_first
 from perspective_rag.perspectives.wrapping import core_of, suggested, trimmed
+from perspective_rag.text import seen_keys
 from perspective_rag.types import Extraction, Kind, Perspective, Stance
 
 _VERDICT = re.compile(
@@ -480,7 +481,8 @@ def exclude_each_other(perspectives: Sequence[Perspective]) -> bool:
 def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ...]:
     """Perspectives from texts or Perspectives; texts get the ids p1, p2, ...
 
-    Raises ConfigError for anything else, a text that is empty, and an id given twice.
+    Raises ConfigError for anything else, a text that is empty, an id given twice, and two that read
+    the same.
     """
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ConfigError(f"perspectives must be a list of texts or Perspectives, got {given!r}")
@@ -488,12 +490,38 @@ def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ..
     for number, item in enumerate(given, start=1):
         if isinstance(item, str):
             item = Perspective(f"p{number}", item)
-        if not isinstance(item, Perspective) or not item.text.strip():
+        if not isinstance(item, Perspective) or not seen_keys(item.text):
             raise ConfigError(f"a perspective must be a text that is not empty, got {item!r}")
         made.append(item)
     if len({item.id for item in made}) < len(made):
         raise ConfigError(f"perspectives must have different ids, got {[p.id for p in made]}")
+    for one, other in _alike(made):
+        raise ConfigError(
+            f"perspectives {one.id} and {other.id} read the same, {one.text!r:.80} and"
+            f" {other.text!r:.80} (letters that only look alike count as the same): give each once"
+        )
     return tuple(made)
+
+
+def distinct(found: Sequence[Perspective | str]) -> list[Perspective | str]:
+    """What an extractor found, without those that read the same as one before."""
+    known = (str, Perspective)  # as_perspectives refuses others
+    made = [each if isinstance(each, Perspective) else Perspective("", str(each)) for each in found]
+    again = {id(other) for _, other in _alike(made)}
+    pairs = zip(found, made, strict=True)
+    return [each for each, one in pairs if id(one) not in again or not isinstance(each, known)]
+
+
+def _alike(made: Sequence[Perspective]) -> Iterator[tuple[Perspective, Perspective]]:
+    """Each perspective that reads the same as an earlier one, behind that one."""
+    seen: dict[tuple[str, str | None, str | None], Perspective] = {}
+    for each in made:
+        keys = [(key, each.stance, each.claim) for key in seen_keys(each.text)]
+        earlier = next((seen[key] for key in keys if key in seen), None)
+        if earlier is not None:
+            yield earlier, each
+        for key in keys:
+            seen.setdefault(key, each)
 
 
 def both_sides(claim: str | Statement, *, number: int = 1) -> tuple[Perspective, Perspective]:

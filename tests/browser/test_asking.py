@@ -148,7 +148,7 @@ def test_a_follow_up_keeps_the_topic(page, watched):
     finish(page)
     assert watched.posted[-1][1] == {
         "question": "and for teenagers?",
-        "previous": "Should social media be banned for children?",
+        "previous": ["Should social media be banned for children?"],
     }
     expect(page.locator("#asked")).to_contain_text("teenagers")
     expect(page.locator("#asked")).to_contain_text("ocial media")

@@ -4,6 +4,8 @@ read, and whoever else asks meanwhile is answered."""
 from __future__ import annotations
 
 import json
+import select
+import socket
 import time
 
 import pytest
@@ -95,10 +97,8 @@ def test_a_connection_that_says_nothing_ends(impatient):
     with running(pipeline()) as server:
         with server.connected() as found:
             assert received(found) == b""
-        with server.connected() as found:  # nor one that has asked once
-            found.sendall(head("/healthz", method="GET"))
-            reply = received(found)
-            assert status_of(reply) == 200
+        # Nor one that has asked once; on a busy machine it may end before its head is sent.
+        until(lambda: status_of(server.raw(head("/healthz", method="GET"))) == 200)
         until(lambda: not server.server.server_state.connections)
 
 
@@ -150,6 +150,22 @@ def test_requests_under_way_leave_room_for_health_checks():
 # ------------------------------------------------------------------ bodies
 
 
+@pytest.mark.parametrize("kept", ["close", "keep-alive"])
+def test_why_a_body_is_refused_reaches_a_client_that_goes_on_sending(server, kept):
+    length = 3_000_000
+    for _ in range(10):
+        with server.connected() as found:
+            found.sendall(head(Content_Length=length, Connection=kept))
+            reply = b""
+            while b"}}" not in reply:
+                reply += found.recv(65536)
+            for _ in range(10):
+                found.sendall(b" " * (length // 10))  # no reset
+            found.shutdown(socket.SHUT_WR)
+            assert status_of(reply + received(found)) == 413
+    until(lambda: not server.connections._open)
+
+
 @pytest.mark.parametrize("path", DOORS)
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_body_that_comes_slowly_ends_in_time(impatient, path, chunked):
@@ -169,9 +185,9 @@ def test_a_body_that_comes_slowly_ends_in_time(impatient, path, chunked):
 def test_the_whole_of_a_body_has_one_time_limit(monkeypatch, impatient):
     monkeypatch.setattr(bodies, "BODY_SECONDS", 1.0)
     with running(pipeline()) as server, server.connected() as found:
-        found.sendall(head("/v1/rerank", Content_Length=3_900_000, Connection="close"))
         started = time.monotonic()
         try:
+            found.sendall(head("/v1/rerank", Content_Length=3_900_000, Connection="close"))
             while time.monotonic() - started < PATIENCE:  # fast enough at every moment
                 found.sendall(b" " * 20_000)
                 time.sleep(0.2)
@@ -187,15 +203,10 @@ def test_bodies_in_memory_have_a_limit_together_and_small_ones_pass(monkeypatch)
         for each in opened:
             each.sendall(head("/v1/rerank", Content_Length=900_000, Connection="close"))
             each.sendall(b" " * 400_000)
-        replies = []
-        for each in opened:
-            each.settimeout(2)
-            try:
-                replies.append(status_of(received(each)))
-            except TimeoutError:
-                replies.append(None)  # it goes on waiting for the rest
-        assert replies.count(503) >= 5
-        assert replies.count(None) >= 1
+        until(lambda: len(select.select(opened, [], [], 0)[0]) >= 5)
+        told = select.select(opened, [], [], 1)[0]
+        assert {status_of(received(each)) for each in told} == {503}
+        assert len(told) < len(opened)  # the others go on waiting for the rest
         ask = head(Content_Length=len(ASK), Connection="close") + ASK
         assert status_of(server.raw(ask)) == 200
         for each in opened:
@@ -247,7 +258,8 @@ def test_a_body_above_what_a_door_takes_is_refused_without_being_read(server, pa
 # ------------------------------------------------------------------ replies, names
 
 
-def test_a_client_that_does_not_read_is_not_waited_for(impatient, monkeypatch):
+def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(connections, "READING_SECONDS", 0.5)
     long = [{"text": f"Zoos {number} " + "x" * 90_000} for number in range(40)]
     body = json.dumps({"query": QUESTION, "documents": long, "return_documents": True}).encode()
     with running(pipeline(), largest_body=8_000_000) as server, server.connected() as found:

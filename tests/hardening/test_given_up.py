@@ -265,3 +265,13 @@ def test_items_of_a_pool_are_not_begun_once_nobody_wants_them():
     assert begun == [0, 1, 2, 3]
     with ThreadPoolExecutor(1) as pool:
         assert map_in_pool(pool, str, [1, 2]) == ["1", "2"]
+
+
+def test_a_thread_that_begins_when_all_have_ended_gives_no_place_back_again():
+    work, told = Work(), []
+    work.thread_begins()
+    assert work.when_ended(lambda: told.append(1))
+    for _ in range(3):
+        work.thread_ends()
+        work.thread_begins()  # late: it ends at its next call
+    assert told == [1]

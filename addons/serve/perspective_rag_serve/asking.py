@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -21,6 +21,7 @@ from perspective_rag import (
 from perspective_rag.extend import (
     Extractor,
     Flow,
+    as_perspectives,
     complete,
     extract_by_rule,
     extraction_of,
@@ -39,6 +40,9 @@ Emit = Callable[[str, dict[str, Any]], None]
 """Called with the name of an event and its data."""
 
 LONGEST_SIDE = 300
+MOST_TURNS = 10
+"""Earlier questions of a conversation that a follow-up is read with, the last ones."""
+
 FURTHER = 3
 """How much more is fetched, judged and searched again for a side that is searched for further."""
 
@@ -59,12 +63,14 @@ class Side(BaseModel):
 
 
 class Asked(BaseModel):
-    """The body of ``POST /api/ask``."""
+    """The body of ``POST /api/ask``; ``previous`` holds the questions before, oldest first, or the
+    last one alone.
+    """
 
     model_config = ConfigDict(extra="forbid")
     question: str = Field(min_length=1, max_length=20_000)
     perspectives: list[Side] | None = Field(default=None, max_length=50)
-    previous: str | None = Field(default=None, max_length=20_000)
+    previous: Annotated[list[str], Field(max_length=MOST_TURNS)] | str | None = None
     further: str | None = Field(default=None, max_length=LONGEST_SIDE)
     k: int | None = Field(default=None, ge=1)
 
@@ -75,9 +81,16 @@ class Asked(BaseModel):
             raise ValueError("ask a question: there is no word in it")
         return " ".join(question.split())
 
+    @field_validator("perspectives")
+    @classmethod
+    def _differ(cls, sides: list[Side] | None) -> list[Side] | None:
+        as_perspectives([each.text for each in sides or ()])
+        return sides
+
     def check(self, settings: ServeSettings) -> None:
         """Raises Failure for what passes the operator's limits."""
-        for each in (self.question, self.previous or ""):
+        earlier = self.previous or []
+        for each in (self.question, *([earlier] if isinstance(earlier, str) else earlier)):
             if len(each) > settings.longest_question:
                 said = f"a question may have at most {settings.longest_question} characters"
                 raise Failure(413, "request", said)
@@ -141,8 +154,8 @@ async def reply_to(
     one = copy.copy(pipeline)  # holds nothing of a request but its extractor
     one.extractor = _Telling(pipeline.extractor, found)
     options = _options(pipeline, asked, settings)
-    perspectives = None if asked.perspectives is None else sides_of(question, asked)
     try:
+        perspectives = None if asked.perspectives is None else sides_of(question, asked)
         one.request(question, **options)
     except ConfigError as error:
         raise Failure(422, "request", str(error)) from error

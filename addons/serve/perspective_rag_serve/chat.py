@@ -12,16 +12,13 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from perspective_rag.extend import extract_by_rule, follow_up, in_thread, text_key
-from perspective_rag_serve.asking import Asked, Emit, Reply
+from perspective_rag.extend import in_thread, text_key
+from perspective_rag_serve.asking import MOST_TURNS, Asked, Emit, Reply
 from perspective_rag_serve.context import Context
 from perspective_rag_serve.events import HEADERS, as_json, events
 from perspective_rag_serve.failures import Failure
 from perspective_rag_serve.rerank import EXTENSION, MODEL
 from perspective_rag_serve.writing import Writer
-
-MOST_TURNS = 10
-"""Messages of the user that count, the last ones."""
 
 _MADE = 1_750_000_000  # of the model, in seconds since 1970: clients show it
 
@@ -37,8 +34,8 @@ class Message(BaseModel):
     def text(self) -> str:
         """The text of the content, its parts joined."""
         if isinstance(self.content, list):
-            parts = (str(each.get("text") or "") for each in self.content)
-            return " ".join(part for part in parts if part)
+            parts = (each.get("text") for each in self.content)
+            return " ".join(part for part in parts if part and isinstance(part, str))
         return self.content or ""
 
 
@@ -63,7 +60,7 @@ class ChatRequest(BaseModel):
         """The last message of the user as a question that follows the few before it, of at most
         ``longest`` characters each; raises Failure where there is none, or a longer one.
         """
-        asked = [each for each in self.messages if each.role == "user"][-MOST_TURNS:]
+        asked = [each for each in self.messages if each.role == "user"][-MOST_TURNS - 1 :]
         texts = [each.text for each in asked]
         if (self.n or 1) != 1:
             raise Failure(422, "request", "n: there is one answer to a question")
@@ -72,11 +69,7 @@ class ChatRequest(BaseModel):
             raise Failure(413, "request", said)
         if not texts or not text_key(texts[-1]):
             raise Failure(422, "request", "messages: the last one of the user must hold a question")
-        previous: str | None = None
-        for text in (each for each in texts[:-1] if len(each) <= longest):
-            question = text if previous is None else follow_up(text, previous)
-            if text_key(question) and extract_by_rule(question).kind != "chat":
-                previous = question
+        previous = [each for each in texts[:-1] if len(each) <= longest]
         return Asked(question=texts[-1], previous=previous)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -113,11 +113,12 @@ class _Connection(H11Protocol):
         self.address = ""
         self._counted = False
         self._lingers = False
+        self._drains = False  # the reply was sent whole, what comes now is nobody's
         self._timer: asyncio.TimerHandle | None = None
         self._reading_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _Transport(transport, self)))
         self.address = self.client[0] if self.client else ""
         self._counted = self.limits.admit(self)
         if self._counted:
@@ -135,7 +136,19 @@ class _Connection(H11Protocol):
         self._leave()
         self.transport.abort()
 
+    def close(self, transport: asyncio.Transport) -> None:
+        """Closes the connection; where a body was refused, once the client has read why: what is
+        closed while bytes arrive is reset, and a reset takes the reply with it.
+        """
+        if self.conn.their_state is h11.SEND_BODY and not transport.is_closing():
+            self._drains = True
+            transport.write_eof()
+        else:
+            transport.close()
+
     def data_received(self, data: bytes) -> None:
+        if self._drains:
+            return
         for start in range(0, len(data), _PIECE):
             if self.transport.is_closing():
                 return
@@ -192,3 +205,17 @@ class _Connection(H11Protocol):
         for timer in timers:
             if timer is not None:
                 timer.cancel()
+
+
+class _Transport:
+    """A transport whose connection says how it is closed."""
+
+    def __init__(self, inner: asyncio.Transport, connection: _Connection) -> None:
+        self._inner, self._connection = inner, connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def close(self) -> None:
+        """Closes it."""
+        self._connection.close(self._inner)

@@ -17,6 +17,7 @@ from perspective_rag import (
     PerspectivePipeline,
     RetrievalResult,
 )
+from perspective_rag.extend import as_perspectives
 from perspective_rag_serve.failures import Failure
 
 
@@ -50,6 +51,7 @@ async def choose(
         options["judge_k"] = max(len(hits), pipeline.options.judge_k)
     one = _keeping_nothing(pipeline)
     try:
+        as_perspectives(perspectives or ())
         one.request(question, **options)
     except ConfigError as error:
         raise Failure(422, "request", str(error)) from error

@@ -90,6 +90,29 @@ def test_sides_stay_for_follow_ups_and_end_with_the_next_question():
     assert second.stance == "oppose"
 
 
+def test_what_points_back_is_read_with_the_topic_and_sides_end_with_another():
+    own = "/sides Zoos teach | Zoos are cruel"
+    talk = Talk(ASK, own, "Do visitors learn anything there?", "/more against").conversation
+    assert talk.question == "Do visitors learn anything in zoos?"
+    assert [each.text for each in talk.last.result.perspectives] == ["Zoos teach", "Zoos are cruel"]
+    talk.take("When did Ghana become independent?")
+    assert talk.question == "When did Ghana become independent?"
+    assert talk.sides is None
+
+
+def test_sides_that_read_the_same_are_refused_and_the_others_stay():
+    talk = Talk(ASK, "/sides Zoos teach | Z\u043e\u043es teach", "really?")
+    assert "read the same" in talk.shown
+    assert len(talk.conversation.last.result.perspectives) == 2
+    assert talk.conversation.sides is None
+
+
+def test_a_narrowing_takes_the_place_of_the_one_before():
+    talk = Talk(ASK, "and in small towns?", "and in Europe?", "/more against")
+    assert talk.conversation.question == "Should zoos be closed in Europe?"
+    assert "for Zoos should not be closed in Europe" in talk.shown
+
+
 @pytest.mark.parametrize("line", ["/more for", "/why 1", "/sources", "/export x.md"])
 def test_commands_about_an_answer_need_one(line):
     assert "ask a question first" in Talk(line).shown

@@ -127,6 +127,87 @@ COMPLETED = (
     ),
 )
 
+CONVERSATIONS = (
+    ((ZOOS,), "Do visitors learn anything there?", "Do visitors learn anything in zoos?"),
+    ((ZOOS,), "Are the animals happy?", "Considering closing zoos, are the animals happy?"),
+    (
+        (ZOOS,),
+        "What happens to the animals then?",
+        "Considering closing zoos, what happens to the animals?",
+    ),
+    (
+        (ZOOS,),
+        "Can children see wild animals without them?",
+        "Can children see wild animals without zoos?",
+    ),
+    ((ZOOS, "and in small towns?"), "and in Europe?", FRANCE.replace("France", "Europe")),
+    (
+        (ZOOS, "Do visitors learn anything there?", "and in small towns?"),
+        "and in Europe?",
+        "Do visitors learn anything in zoos in Europe?",
+    ),
+    (
+        (ZOOS, "is it legal in France?"),
+        "and in Germany?",
+        "Is closing zoos legal in Germany?",
+    ),
+    (
+        (ZOOS, "Are the animals happy?"),
+        "do they suffer?",
+        "Do the animals suffer?",
+    ),
+    ((ZOOS, "and in France?"), "is it legal?", "Is closing zoos in France legal?"),
+    (
+        (ZOOS, "is it legal?", "what about circuses?"),
+        "who pays for it?",
+        "Who pays for closing circuses?",
+    ),
+    ((ZOOS, "thanks", "?!"), "and in France?", FRANCE),
+    (
+        (CARS,),
+        "Would shops there lose customers?",
+        "Considering banning private cars from city centres, would shops in city centres lose"
+        " customers?",
+    ),
+    (
+        ("Should cash be abolished?", "Would the poor suffer?"),
+        "Would old people cope without it?",
+        "Would old people cope without cash?",
+    ),
+    ((UNIFORMS, "do they cost much?"), "and for girls?", "Do school uniforms cost much for girls?"),
+    (
+        (HOMEWORK, "and if it is voluntary?"),
+        "and in France?",
+        "Should homework be abolished in primary schools in France?",
+    ),
+    (
+        (INCOME, "is it affordable?"),
+        "would people stop working?",
+        "Considering the state paying every adult a basic income, would people stop working?",
+    ),
+    (
+        (AGE, "what about Austria?"),
+        "did turnout rise there?",
+        "Considering lowering the voting age to sixteen in Austria, did turnout rise in Austria?",
+    ),
+    (
+        ("Should the working week be cut to four days?", "Who would pay for it?"),
+        "would it work in hospitals?",
+        "Would cutting the working week to four days work in hospitals?",
+    ),
+    (
+        (MEDIA, "and for teenagers?", "and at school?"),
+        "and in Europe?",
+        "Should social media be banned for teenagers in Europe?",
+    ),
+    ((ZOOS, "and in Europe?"), NUCLEAR, NUCLEAR),
+    (
+        ("Should schools ban phones?",),
+        "can pupils learn without them?",
+        "Can pupils learn without phones?",
+    ),
+)
+
 UNCHANGED = (
     "Should zoos be closed?",
     "Is nuclear power safe?",
@@ -154,6 +235,13 @@ UNCHANGED = (
     "Nuclear power",
     "Abolish private schools!",
     "Zoos should be closed.",
+    "When did Ghana become independent?",
+    "This house would abolish the penny",
+    "Is torture ever justified? And does it work?",
+    "Should the rich pay more taxes?",
+    "Would people be happier without phones?",
+    "Would there be less crime if drugs were legal?",
+    "Is there life on Mars?",
     "Sollten Zoos geschlossen werden?",
     "¿y en Europa?",
     "for i in range(10): print(i)",
@@ -186,6 +274,11 @@ def test_a_follow_up_takes_what_it_leaves_out_from_the_question_before(
     previous, question, expected
 ):
     assert follow_up(question, previous) == expected
+
+
+@pytest.mark.parametrize(("earlier", "question", "expected"), CONVERSATIONS)
+def test_a_follow_up_is_read_with_the_topic_and_narrows_it_alone(earlier, question, expected):
+    assert follow_up(question, earlier) == expected
 
 
 @pytest.mark.parametrize("question", UNCHANGED)

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
+from perspective_rag.perspectives.find import extraction_of
 from perspective_rag.perspectives.negation import negate
-from perspective_rag.perspectives.reading import RuleExtractor, as_perspectives, extract_by_rule
+from perspective_rag.perspectives.reading import (
+    RuleExtractor,
+    as_perspectives,
+    distinct,
+    extract_by_rule,
+)
 from perspective_rag.types import Perspective
 
 
@@ -255,3 +261,49 @@ def test_given_texts_become_perspectives():
 def test_what_names_no_perspectives_is_refused(named, said):
     with pytest.raises(ConfigError, match=said):
         as_perspectives(named)
+
+
+ALIKE = {
+    "case and full stop": ("Zoos teach children", "zoos  teach children."),
+    "Cyrillic": ("Zoos teach children", "Z\u043e\u043es t\u0435\u0430ch childr\u0435n"),
+    "Cyrillic capitals": ("HOME IS BEST", "\u041d\u041e\u041c\u0415 IS \u0412\u0415ST"),
+    "Greek": ("Zoos teach", "Z\u03bf\u03bfs te\u03b1ch"),
+    "full width": ("Zoos teach", "\uff3aoos \uff54each"),
+    "zero width": ("Zoos teach", "Zo\u200bos\u2060 te\u00adach\ufe0f"),
+    "Hangul filler": ("Zoos teach", "Zoos\u3164 teach"),
+    "ligature": ("Traffic is bad", "Tra\ufb03c is bad"),
+    "composed": ("Caf\u00e9s close", "Cafe\u0301s close"),
+}
+APART = (
+    ("C++ is better", "C# is better"),
+    ("Zoos teach", "Zoos do not teach"),
+    (
+        "\u0417\u043e\u043e\u043f\u0430\u0440\u043a\u0438 \u0437\u0430",
+        "\u0417\u043e\u043e\u043f\u0430\u0440\u043a\u0438 \u043d\u0430",
+    ),
+    ("resume work", "r\u00e9sum\u00e9 work"),
+    ("\U0001f44d", "\U0001f44e"),
+)
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_two_sides_that_read_the_same_are_refused_and_found_ones_are_kept_once(what):
+    with pytest.raises(ConfigError, match="p1 and p2 read the same"):
+        as_perspectives(ALIKE[what])
+    assert distinct([*ALIKE[what], "Another"]) == [ALIKE[what][0], "Another"]
+
+
+def test_a_short_name_of_a_side_and_the_side_itself_are_the_same():
+    with pytest.raises(ConfigError, match="read the same"):
+        extraction_of("Should zoos be closed?", ["yes", "Zoos should be closed"])
+
+
+@pytest.mark.parametrize("sides", APART)
+def test_sides_that_read_differently_are_taken(sides):
+    assert [each.text for each in as_perspectives(sides)] == [*sides] == distinct(sides)
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u2800\u3164", "\u2060\ufe0f ."])
+def test_a_side_of_which_nothing_is_seen_is_empty(text):
+    with pytest.raises(ConfigError, match="not empty"):
+        as_perspectives(["Zoos teach", text])

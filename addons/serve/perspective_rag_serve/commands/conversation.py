@@ -28,7 +28,7 @@ from perspective_rag.commands import (
     show_side,
     show_trace,
 )
-from perspective_rag.extend import extract_by_rule, follow_up, shares_words
+from perspective_rag.extend import QuestionThread, as_perspectives, extract_by_rule, shares_words
 from perspective_rag_serve.commands.details import show_sources, show_why
 from perspective_rag_serve.commands.line_editor import ReadLine
 
@@ -78,7 +78,7 @@ class Conversation:
     ) -> None:
         self.full = full
         self.pipeline, self.console, self._read = pipeline, console, read
-        self.question = ""
+        self._thread = QuestionThread()
         self._of_every_question = sides
         self.sides: Sequence[Perspective | str] | None = sides
         self.last: Answered | None = None
@@ -91,6 +91,11 @@ class Conversation:
             "/export": self._export,
             "/help": self._help,
         }
+
+    @property
+    def question(self) -> str:
+        """The last question as it stands alone; "" before the first."""
+        return self._thread.question
 
     def run(self) -> None:
         """Reads and answers lines."""
@@ -116,10 +121,9 @@ class Conversation:
             elif extract_by_rule(line).kind == "chat":
                 self._say("Ask me a question that people answer differently; /help says what else.")
             else:
-                question = follow_up(line, self.question)
-                if self.question and question == line:  # it stands alone
+                self._thread, before = self._thread.then(line), self.question
+                if before and not self._thread.follows:
                     self.sides = self._of_every_question
-                self.question = question
                 self._ask()
         except PerspectiveRAGError as error:
             self.console.print(f"[red]{safe(str(error))}[/red]", highlight=False)
@@ -155,6 +159,7 @@ class Conversation:
     def _sides(self, rest: str) -> None:
         given = [side.strip() for side in rest.split("|") if side.strip()]
         if given:
+            as_perspectives(given)  # the sides before stay where these cannot be used
             self.sides = given
             if self.question:
                 self._ask()

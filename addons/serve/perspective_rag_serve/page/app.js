@@ -2,7 +2,16 @@
 
 import { $, button, clean, counted, el, fill, say, show } from "./parts.js";
 import { settleAnswer, showClaim, showMissing, showView } from "./result.js";
-import { bodyOf, call, eventsOf, Failure, fragmentOf, requestOf, sentence } from "./server.js";
+import {
+  bodyOf,
+  call,
+  eventsOf,
+  Failure,
+  fragmentOf,
+  MOST_TURNS,
+  requestOf,
+  sentence,
+} from "./server.js";
 import { showSides } from "./sides.js";
 
 const ENDED = "The connection ended before the answer was complete. What had arrived is shown.";
@@ -12,7 +21,7 @@ const ENDINGS = { markdown: "md", html: "html", json: "json" };
 const app = {
   about: { examples: [], model: null, review: false, longest_question: 500 },
   ready: null, // resolves when the corpus can be asked; null: not known
-  request: null, // what was asked: question, perspectives, previous, further; null where not given
+  request: null, // what was asked: question, perspectives, previous (oldest first), further; or null
   linked: null, // what a link asks for, until a person asks it
   reading: null,
   headline: "",
@@ -54,8 +63,8 @@ function askNew(text) {
 
 function askFollowUp() {
   const field = $("follow-question");
-  if (askFrom(field, $("follow-error"), app.reading?.question ?? app.request.question))
-    field.value = "";
+  const previous = [...(app.request.previous ?? []), app.request.question].slice(-MOST_TURNS);
+  if (askFrom(field, $("follow-error"), previous)) field.value = "";
 }
 
 const steps = {
@@ -174,7 +183,7 @@ function startResult() {
   document.title = `${clean(question)} · every side`;
   show($("asked"), question);
   $("asked").title = clean(question); // a long one is cut after two lines
-  show($("follows"), previous && `Follows: ${previous}`);
+  show($("follows"), previous && `Follows: ${previous.join(" › ")}`);
   for (const id of ["reading", "body", "spent", "stands"]) fill($(id));
   for (const id of ["headline", "caution"]) show($(id), "");
   for (const id of ["notice", "foot"]) $(id).hidden = true;

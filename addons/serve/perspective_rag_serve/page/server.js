@@ -1,6 +1,7 @@
 /* What the page asks of the server it came from; it asks no other. */
 
 export const MOST_SIDES = 8;
+export const MOST_TURNS = 10; // earlier questions that a follow-up is read with
 
 /** What the server, or this page, has to say to a person. */
 export class Failure extends Error {}
@@ -66,7 +67,7 @@ export function bodyOf({ question, perspectives, previous, further }) {
 /** The address of a request, all in the fragment, which a browser sends to no server. */
 export function fragmentOf({ question, perspectives, previous }) {
   const fields = new URLSearchParams({ q: question });
-  if (previous) fields.set("p", previous);
+  for (const each of previous || []) fields.append("p", each);
   for (const { text, weight } of perspectives || []) {
     fields.append("s", text);
     fields.append("w", String(weight));
@@ -85,5 +86,6 @@ export function requestOf(fragment) {
     .slice(0, MOST_SIDES)
     .map((text, place) => ({ text, weight: weights[place] > 0 ? weights[place] : 1 }));
   const perspectives = sides.length ? sides : null;
-  return { question, perspectives, previous: fields.get("p"), further: null };
+  const earlier = fields.getAll("p").slice(-MOST_TURNS);
+  return { question, perspectives, previous: earlier.length ? earlier : null, further: null };
 }

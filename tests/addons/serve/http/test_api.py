@@ -128,6 +128,14 @@ async def test_a_follow_up_is_completed_from_the_question_before():
     assert "zoos" in reply["reading"]["question"].casefold()
 
 
+async def test_a_follow_up_is_read_with_the_questions_before_it():
+    talk = ["Should zoos be closed?", "and in small towns?", "Do visitors learn anything there?"]
+    reply = (await asked(question="and in Spain?", previous=talk[:2])).json()
+    assert reply["reading"]["question"] == "Should zoos be closed in Spain?"
+    reply = (await asked(question=talk[2], previous=talk[:1])).json()
+    assert reply["reading"]["question"] == "Do visitors learn anything in zoos?"
+
+
 async def test_searching_further_fetches_judges_and_searches_more():
     made = pipeline(fetch_k=7)
     async with client(made) as http:
@@ -152,12 +160,15 @@ async def test_small_talk_is_not_debated():
         ({"question": " ?! "}, 422),
         ({"question": "x" * 501}, 413),
         ({"question": QUESTION, "previous": "y" * 501}, 413),
+        ({"question": QUESTION, "previous": [QUESTION, "y" * 501]}, 413),
+        ({"question": QUESTION, "previous": ["why?"] * 11}, 422),
         ({"question": 7}, 422),
         ({}, 422),
         ({"question": QUESTION, "k": 0}, 422),
         ({"question": QUESTION, "k": 51}, 422),
         ({"question": QUESTION, "perspectives": [{"text": "…"}]}, 422),
         ({"question": QUESTION, "perspectives": [{"text": "a", "weight": 0}]}, 422),
+        ({"question": QUESTION, "perspectives": [{"text": "Zoos"}, {"text": "Z\u043eos"}]}, 422),
         ({"question": QUESTION, "perspectives": [{"text": "a", "weight": "nan"}]}, 422),
         ({"question": QUESTION, "perspectives": [{"text": "a"}] * 13}, 422),
         ({"question": QUESTION, "unknown": 1}, 422),

@@ -160,15 +160,20 @@ async def test_more_than_may_wait_is_refused_with_the_time_to_come_back():
 
 async def test_an_answer_that_takes_too_long_is_given_up_and_leaves_its_place_when_it_has_ended():
     hanging = threading.Event()
+    hanging.set()
 
     def hangs(passage, side):
         hanging.wait(60)
         return 0.5
 
-    async with client(pipeline(rule=hangs), answer_seconds=0.05, running=1) as http:
+    async with client(pipeline(rule=hangs), answer_seconds=1.0, running=1) as http:
+        admission = http._transport.app.state.context.admission
+        await http.post("/api/ask", json={"question": QUESTION})  # loads what the first one needs
+        while admission.running:
+            await asyncio.sleep(0.01)
+        hanging.clear()
         reply = await http.post("/api/ask", json={"question": QUESTION})
         assert reply.status_code == 504
-        admission = http._transport.app.state.context.admission
         assert admission.running == 1
         hanging.set()
         while admission.running:

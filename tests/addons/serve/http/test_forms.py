@@ -199,6 +199,12 @@ async def test_small_talk_gets_a_friendly_line():
     assert reply["choices"][0]["message"]["content"].startswith("Ask me a question")
 
 
+@pytest.mark.parametrize("text", [{"a": 1}, ["Should zoos be closed?"], 7, None])
+async def test_a_part_whose_text_is_none_is_no_question(text):
+    reply = await completed({"role": "user", "content": [{"type": "text", "text": text}]})
+    assert reply.status_code == 422
+
+
 async def test_parts_of_a_content_and_system_messages_are_understood():
     parts = {
         "role": "user",
