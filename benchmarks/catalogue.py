@@ -87,6 +87,13 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         "benchmarks.answers.command",
     ),
     Benchmark(
+        "answers.deeptrace",
+        "one-sided, unsupported, badly cited answers, by labels",
+        "labelled pools",
+        "5 min",
+        "benchmarks.answers.deeptrace",
+    ),
+    Benchmark(
         "berds",
         "the BERDS tables; --config validates your setup",
         "questions, a corpus",

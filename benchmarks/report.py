@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks.answers.deeptrace import table as deeptrace_table
 from benchmarks.answers.report import tables as answers_tables
 from benchmarks.berds.page import sections as berds_sections
 from benchmarks.core.command import run_command
@@ -175,6 +176,11 @@ def answers(document: Mapping[str, Any]) -> str:
     return "\n".join(table.markdown() for table in answers_tables(document["results"]))
 
 
+def deeptrace(document: Mapping[str, Any]) -> str:
+    """The table of ``benchmarks.answers.deeptrace``."""
+    return deeptrace_table(document["results"]["rows"]).markdown()
+
+
 def judge_pools(document: Mapping[str, Any]) -> str:
     """The tables of ``benchmarks.judge_pools``."""
     return "\n".join(table.markdown() for table in judge_pools_tables(document["results"]))
@@ -203,6 +209,7 @@ def soak(document: Mapping[str, Any]) -> str:
 
 SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "answers": ("answers-debates", answers),
+    "answers-deeptrace": ("answers-deeptrace", deeptrace),
     "answers-small-model": ("answers-debates-smollm2-135m-instruct", answers),
     "coverage": ("coverage", coverage),
     "coverage-summary": ("coverage", coverage_summary),

@@ -18,7 +18,7 @@ def tables(results: Mapping[str, Any]) -> list[Table]:
     figures = Table(title, ("figure", *methods))
     for name, said in FIGURES.items():
         values = (results["methods"][method]["figures"][name] for method in methods)
-        show = _number if name in {"words", "dropped"} else _percent
+        show = _number if name in {"words", "dropped"} else percent
         figures.add(said, *map(show, values))
     shown = [figures]
     hostile = results.get("hostile")
@@ -36,7 +36,8 @@ def tables(results: Mapping[str, Any]) -> list[Table]:
     return shown
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """A share as per cent with one decimal, "-" for None."""
     return "-" if value is None else f"{100 * value:.1f}"
 
 

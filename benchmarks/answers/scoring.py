@@ -64,14 +64,14 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     return {
         "cited": _share(cited, said),
         "precision": _share(sum(each["borne_out"] for each in asked), cited),
-        "overlap": _mean(value for each in asked for value in each["overlap"]),
-        "covered": _mean(_covered(each) for each in labelled),
-        "balance": _mean(_balance(each) for each in two),
-        "words": _mean(each["words"] for each in asked),
-        "abstained": _mean(float(not each["sentences"]) for each in silent),
-        "answered": _mean(float(each["sentences"] > 0) for each in asked),
-        "dropped": _mean(each["dropped"] for each in asked),
-        "fallback": _mean(float(each["failed"]) for each in asked),
+        "overlap": mean(value for each in asked for value in each["overlap"]),
+        "covered": mean(_covered(each) for each in labelled),
+        "balance": mean(_balance(each) for each in two),
+        "words": mean(each["words"] for each in asked),
+        "abstained": mean(float(not each["sentences"]) for each in silent),
+        "answered": mean(float(each["sentences"] > 0) for each in asked),
+        "dropped": mean(each["dropped"] for each in asked),
+        "fallback": mean(float(each["failed"]) for each in asked),
     }
 
 
@@ -102,6 +102,7 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _mean(values: Iterable[float]) -> float | None:
+def mean(values: Iterable[float]) -> float | None:
+    """Their mean; None of nothing."""
     found = list(values)
     return sum(found) / len(found) if found else None

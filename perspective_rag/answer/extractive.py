@@ -21,7 +21,7 @@ from perspective_rag.answer.sentences import (
     shares_topic,
     stands_alone,
     tellable,
-    tells_a_story,
+    tells,
 )
 from perspective_rag.answer.standing import standing
 from perspective_rag.flow.steps import Flow
@@ -29,7 +29,7 @@ from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.support import pair_judge, read_passages
 from perspective_rag.protocols import Judge
 from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
-from perspective_rag.text import text_key
+from perspective_rag.text import split_sentences, text_key
 from perspective_rag.types import Candidate, Matrix, Passage
 from perspective_rag.validation import count
 
@@ -39,10 +39,10 @@ MOST_JUDGED = 300
 SHORT = 35
 """Words of a sentence that can lead a side."""
 
-# What a sentence loses in rank; from _POOR on it is left out where its side has a better one.
-_POOR = 1.0
-_LONG, _NO_REASON, _DEMAND, _HAPPENED = 0.2, 0.4, 0.3, 0.5
-_UNSURE, _RESTATES, _REPORTED = 1.0, 1.5, 4.0
+# What a sentence loses in rank; from _POOR on it is not added to its side's best one.
+_POOR = 0.65
+_LONG, _JOINED, _ASKS, _OFF, _NO_REASON, _DEMAND, _TELLS = 0.2, 0.2, 0.3, 0.2, 0.4, 0.3, 0.7
+_UNSURE, _RESTATES, _DANGLES, _REPORTED = 1.0, 1.5, 2.5, 4.0
 
 
 class ExtractiveAnswerer:
@@ -51,12 +51,12 @@ class ExtractiveAnswerer:
     They come from the passages listed under it, each as it can stand alone (``tellable``); those
     that hold the judge's own proofs stand first. With a ``judge`` each other one is judged by
     itself, without one the passage's support and the words shared with the perspective rank it.
-    First come short ones that give a reason, then what is to be done. What says the perspective
-    over again, only reports a position, or is not listed by itself, is quoted only where its
-    passages have nothing else, so that no listed side is blank. Of more than ``MOST_JUDGED``
-    sentences those that share most words with the perspectives are read. ``language`` is that of
-    the passages, by whose rules sentences are cut; how a sentence begins and what only reports is
-    told in English alone.
+    First comes a short one that gives a reason. What says the perspective over again, points back
+    to what is not quoted, only reports a position, tells what happened, or is not listed by itself,
+    is quoted only where its passages have nothing else, so that no listed side is blank. Of
+    more than ``MOST_JUDGED`` sentences those that share most words with the perspectives are
+    read. ``language`` is that of the passages, by whose rules sentences are cut; how a sentence
+    begins and what only reports is told in English alone.
     """
 
     def __init__(
@@ -102,6 +102,7 @@ class ExtractiveAnswerer:
         for column, picks in zip(asked, assigned, strict=True):
             side = result.perspectives[column].id
             good = [row for row in picks if losses[row, column] < _POOR]
+            good.sort(key=lambda row: len(sentences[row].text.split()) > SHORT)
             for row in good or picks[:1]:
                 source = int(sources[row, column])
                 text = sentences[row].holders[source]
@@ -190,15 +191,20 @@ class ExtractiveAnswerer:
                 scores[row, column] = known + near[row] * (1.0 if unjudged else 1e-3)
                 scores[row, column] += 1.0 * bool(proves)
                 text = sentence.holders[best]
+                each = split_sentences(text, self.language)
                 losses[row, column] = (
-                    _LONG * (len(text.split()) > SHORT)
+                    _LONG * (len(text.split()) // SHORT)
+                    + _JOINED * (len(each) > 1)
+                    + _ASKS * ("?" in text)
+                    + _OFF * (not shares_topic(perspective.text, sentence))
                     + _NO_REASON * (not argues(text))
                     + _DEMAND * demands(text)
-                    + _HAPPENED * tells_a_story(text)
+                    + _TELLS * tells(text)
                     # The side itself in other words is no argument for it.
-                    + _RESTATES * (restates(perspective.text, text) or not stands_alone(text))
+                    + _RESTATES * restates(perspective.text, text)
+                    + _DANGLES * (not stands_alone(text))
                     + _UNSURE * (not unjudged and not clear[row, column] and not proves)
-                    + _REPORTED * is_reported(text)
+                    + _REPORTED * any(map(is_reported, each))
                 )
                 scores[row, column] -= losses[row, column]
         return scores, sources, losses, clear

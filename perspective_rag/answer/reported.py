@@ -33,20 +33,24 @@ _SAY = (
 # "Critics of the plan also say": a few words may stand between a camp and what it does.
 _REPORTS = re.compile(
     rf"\b{_CAMP}\b(?:[ ,][\w'’%-]{{1,30}}){{0,6}}?,? (?:{_SAY}|favou?rs?|oppose[ds]?)\b"
-    rf"|\b{_ANYBODY} (?:{_SAY}|favou?r(?:ed)?|oppose[d]?|(?:dis)?agree[d]?)\b",
+    rf"|(?<!if )\b{_ANYBODY} (?:{_SAY}|favou?r(?:ed)?|oppose[d]?|(?:dis)?agree[d]?)\b",
     re.IGNORECASE,
 )
 _FORMS = re.compile(
     r"\baccording to (?!me\b|us\b)\w"
     r"|\bit (?:is|has been|was) (?:often |sometimes |widely |commonly |also |frequently )?"
     r"(?:said|argued|claimed|believed|alleged|thought|suggested|feared|objected)\b"
-    r"|\b(?:is|are|was|were) (?:said|alleged|thought|believed|claimed) to\b"
+    r"|\b(?:is|are|was|were) (?:\w+ )?(?:said|alleged|thought|believed|claimed|considered) to\b"
     r"|\b(?:one|a|the|another|main|common|chief|usual) (?:\w+ )?"
     r"(?:argument|objection|criticism|claim|complaint|concern|case) "
     r"(?:\w+ )?(?:for|against|is|goes|of|made|raised|by|that)\b"
     r"|\b(?:per ?cent|percent|%) of\b.{0,80}?\b(?:say|said|think|thought|believe[ds]?"
     r"|support(?:s|ed)?|oppose[ds]?|favou?r(?:s|ed)?|agree[ds]?|disagree[ds]?|want(?:s|ed)?)\b"
     r"|\b(?:poll|survey)s? (?:\w+ ){0,4}?(?:found|finds|find|show(?:s|ed)?|suggest(?:s|ed)?)\b"
+    r"|\b(?:most|many|some|majority of)(?: \w+){0,3} (?:want|prefer|support)\b"
+    r"|\bmajority of(?: \w+){4,9} (?:want|prefer|support)\b"
+    r"|\b(?:has|have|had|is|are|was|were) (?:also |often |widely )?(?:been )?"
+    r"(?:accused of|critici[sz]ed)\b|\breceiv(?:e[sd]?|ing) (?:\w+ )?criticism\b"
     r"|\b(?:allegedly|supposedly|reportedly|purportedly|so-called)\b",
     re.IGNORECASE,
 )

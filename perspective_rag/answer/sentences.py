@@ -11,7 +11,7 @@ from itertools import islice
 from perspective_rag.answer.citations import without_marks
 from perspective_rag.answer.excerpts import without_headings
 from perspective_rag.maths.vectors import first_copies
-from perspective_rag.text import split_sentences, text_key, words
+from perspective_rag.text import shares_words, split_sentences, text_key, words
 from perspective_rag.types import Candidate
 
 # Fewer words than this are a heading or a fragment.
@@ -25,52 +25,128 @@ _EMPTY = frozenset(
     they this those to us ve was we were what when where which who whom whose why will with would
     you your good bad better best worse worst think tell""".split()
 )
-# Words that only add to what was said: the sentence stands without them.
+# Praise, blame and stress that give no reason.
+_WORTH = frozenset(
+    """acceptable alternative bad clearly concept essential everybody everyone good great idea
+    important just longer necessary needed notion now really right simply still thing truly
+    unacceptable unnecessary very way wrong""".split()
+)
+# What stands before a sentence and only adds to what was said, or names it: it is left out.
 _ADDS = re.compile(
-    r"(?:moreover|furthermore|additionally|in addition|besides|also|again|finally|lastly|firstly?"
-    r"|secondly?|thirdly?|first of all|for one thing|to begin with|on the one hand),?\s+",
+    r"(?:(?:[-*•·]+|\(?\d{1,2}[.)])\s+|(?:[\w'’-]{1,30} ){0,3}[\w'’-]{1,30}: (?=(?-i:[\"“‘A-Z]))"
+    r"|(?:moreover|furthermore|additionally|in addition|besides|also|again|finally|lastly|firstly?"
+    r"|secondly?|thirdly?|first of all|for one thing|to begin with|on the one hand|indeed|of course"
+    r"|certainly|clearly|obviously|(?:un)?fortunately|sadly),?\s+)+",
     re.IGNORECASE,
 )
+_PRONOUNS = "this|these|those|they|them|he|she|it|its|his|hers?|their|theirs"
 # Openings that mean nothing without the sentence before.
 _REFERS = re.compile(
     r"(?:therefore|thus|hence|however|consequently|accordingly|instead|otherwise|nevertheless"
     r"|nonetheless|similarly|likewise|conversely|meanwhile|but|and|or|so|yet|then|still|although"
-    r"|(?:for|because of|given|despite|in spite of|due to|from|by|in) (?:all )?"
-    r"(?:these|this|that|those|such)|as such|as a (?:result|consequence)|in (?:contrast|conclusion"
-    r"|short|sum|other words|fact)|on the (?:other hand|contrary)|to (?:conclude|sum up)"
-    r"|for (?:example|instance)|after all|that|this|these|those|they|them|he|she|it|its|his|hers?"
-    r"|their|theirs|such|neither|the (?:former|latter|above|same|other)"
-    r"|(?:some|many|most|all|none|one|each|both|much) of (?:these|this|those|them|it))\b",
+    r"|(?:for|because of|given|despite|in spite of|due to|from|by|in|at|on|with|under|since|to"
+    r"|among|like) "
+    r"(?:all )?(?:these|this|that|those|them|such|then|other)"
+    r"(?! (?:house|country|nation|world|planet|century|year|age|day)s?\b)"
+    r"|as such|as a (?:result|consequence)"
+    r"|in (?:contrast|conclusion|short|sum|other words|fact|response|turn)"
+    rf"|the \w+ (?:of|with|for|behind) (?:{_PRONOUNS})"
+    r"|(?:in|at|for|with|after|during|under|on) (?:[\w'’-]{1,30} ){1,5}[\w'’-]{1,30}, this"
+    r"|on the (?:other (?:hand|side)|contrary)|to (?:conclude|sum up)"
+    r"|for (?:example|instance)|after all"
+    rf"|that|such|neither|others|another|which|whereas|{_PRONOUNS}"
+    r"|the (?:former|latter|above|same|other)"
+    r"|the (?:first|second|third|next|final|last) (?:\w+ )?(?:is|was)|one of the \w+ (?:is|was)"
+    r"|(?:some|many|most|all|none|one|each|both|much) of (?:these|this|those|them|it)"
+    r"|(?:some|most|none|both|each) (?:just |simply |also |even |still )?(?:is|are|was|were|do"
+    r"|does|don['’]t|did|have|has|had|will|would|can|could|may|might|should|must)"
+    # "If they are ...", "What it comes to", "Closing it": nobody was named yet.
+    r"|\w{2,20}ing (?:this|that|these|those|them|him|her|it)"
+    r"|(?:(?:and|as|because|even|if|once|since|than|that|though|unless|until|what|when|whether"
+    rf"|while|why|how) ){{1,3}}(?:{_PRONOUNS})"
+    r")\b"
+    # "True, ...", "If so, ...", "Because it is wrong."
+    r"|(?:true|yes|no|wrong|right|agreed|exactly|not so)\s?[,;:–—-]"
+    r"|(?:if|when|once) (?:so|not|\w{2,20}ed),"
+    r"|because\b[^,;]*$"
+    # "In most places, however, ..."
+    r"|(?:[\w'’-]{1,30} ){0,3}[\w'’-]{1,30}, (?:however|therefore|thus|hence|consequently|instead"
+    r"|nevertheless|nonetheless|meanwhile|likewise|similarly|though|too|for example|for instance"
+    r"|in contrast|as a result|on the other hand),",
     re.IGNORECASE,
 )
 # ... unless they do not refer: "It is cruel to ...", "This house would ...", "These days ...".
 _ALONE = re.compile(
+    r"(?:(?:and|as|because|even|if|since|that|though|when|while) ){0,2}"
     r"(?:it(?:'s|’s| is| was| would be| seems| may be| makes| takes)(?: \w+){0,4}?"
-    r" (?:to|that|when|if)|this house|these days|that \w+ \w+ \w+.{0,60} (?:is|was) )\b",
+    r" (?:to|that|when|if)|it comes to|this house|these days|that \w+ \w+ \w+.{0,60} (?:is|was) )"
+    r"\b",
     re.IGNORECASE,
 )
+# "this cruelty", "that day": a thing that was named before. After "this" a word in -s is a verb.
+_POINTS = re.compile(
+    r"\b(?:(?:this|these) ([a-z-]{3,})|that (argument|case|claim|day|decision|group|idea|law|money"
+    r"|plan|point|policy|problem|reason|right|situation|system|time|view|way|year))\b",
+    re.IGNORECASE,
+)
+_HERE = frozenset(
+    """house country nation world planet century year age day days times and are can could does had
+    have may might must should was were will would""".split()
+)
+# What a speaker puts before a sentence.
+_THINKS = re.compile(
+    r"(?:i|we) (?:(?:\w+|don['’]t) ){0,2}?(?:think|believe|feel|know|say|argue|tell you)"
+    r"(?: that)? ",
+    re.IGNORECASE,
+)
+_THEY = re.compile(r"\b(?:they|them|their|theirs)\b", re.IGNORECASE)
+_SEVERAL = frozenset(
+    """a an any anybody anyone children each either every everybody everyone men nobody no one
+    people persons police public somebody someone those whoever women youth""".split()
+)
+_LONGEST = 600  # characters of a sentence in which it is looked for
 _BACK = 2  # sentences before that are taken along
 _REASON = re.compile(
-    r"\b(?:because|since|as a result|so that|leads? to|cause[sd]?|means that|otherwise)\b",
+    r"\b(?:because|since|as (?:it|they|we)|as a result|so that|leads? to|cause[sd]?|means that"
+    r"|otherwise)\b",
     re.IGNORECASE,
 )
 # What a reason is made of: causes, effects and worth.
 _ARGUES = re.compile(
     r"\b(?:because|since|as a result|so that|would|will|lead|leads|cause[sd]?|means?|makes?|lets?"
-    r"|allows?|forces?|helps?|harms?|hurts?|saves?|protects?|costs?|wastes?|loses?|gains?|risks?"
-    r"|improves?|reduces?|increases?|prevents?|teach(?:es)?|suffers?|deserves?|damages?|benefits?"
-    r"|better|worse|best|worst|more|less|fewer|too|only|dangerous|unfair|unjust|fair|cruel|wrong"
-    r"|right|good|bad|dreadful|necessary|useless|useful|expensive|cheap(?:er)?|safe(?:r)?|free)\b",
+    r"|keeps?|costs?|gains?|better|worse|best|worst|more|less|fewer|too|only|unfair|unjust|fair"
+    r"|wrong|right|good|bad|dreadful|useless|useful|expensive|cheap(?:er)?|safe(?:r)?|free|cannot"
+    r"|(?:abus|afford|allow|awful|benefi|bring|creat|cruel|damag|danger|deser|destroy|distract"
+    r"|enabl|encourag|ensur|exploit|forc|guarante|harm|help|hurt|improv|increas|inhuman|kill|los[et]"
+    r"|mislead|necess|poison|prevent|promot|protect|provid|reduc|risk|ruin|sav[ei]|spread|stab"
+    r"|suffer|support|teach|threat|undermin|vital|violat|wast)\w{0,8})\b",
     re.IGNORECASE,
 )
-_HAPPENED = re.compile(
-    r"\b(?:announced|predict(?:ed|ing)|says?|said|told|promised|voted|tried|decided|asked|warned"
-    r"|experiment|once upon)\b",
+# Said of what once happened, or of what a word means; or good and bad at once.
+_TELLS = re.compile(
+    r"\b(?:announced|predict(?:ed|ing)|says|said|told|promised|voted|tried|decided|asked|warned"
+    r"|(?:last|this) (?:year|month|week)|controversial|contested|once upon"
+    r"|defined as|refers? to|(?:an|the) (?:organi[sz]ation|association|term"
+    r"|word|government) (?:of|that|which|for)"
+    r"|(?:good and bad|positive and negative|pros and cons|advantages and disadvantages"
+    r"|(?:costs|risks) and benefits|benefits and (?:costs|drawbacks|risks)"
+    r"|desirable and undesirable))\b",
     re.IGNORECASE,
 )
 _DEMAND = re.compile(
     r"\b(?:should|must|ought|shall|needs? to|has to|have to)\b"
     r"|\b(?:i|we) (?:\w+ )?(?:agree|disagree|support|oppose|believe|think|favou?r)\b",
+    re.IGNORECASE,
+)
+_STANDS = re.compile(
+    r"\b(?:stand|am|are|['’]m|['’]re|speak) (?:\w+ ){0,4}?"
+    r"(?:in (?:favou?r|support|opposition|proposition)|oppose|propose|against the)\b"
+    r"|\bwhat (?:i|we) mean\b"
+    r"|\b(?:the (?:motion|proposition|opposition|framework)"
+    r"|areas? of clash|(?:my|our) (?:\w+ )?(?:argument|point|claim)s? (?:is|are) (?:about|the))\b"
+    r"|\b(?:let me|let us|(?:i|we)(?:['’]ll| will| shall|['’]re going to| (?:am|are) going to"
+    r"|['’]d like to| would like to)) (?:\w+ )?(?:refer|talk|discuss|show|explain|look|address"
+    r"|argue|prove|examine|start|begin|define|present|provide|give|speak|say)\b",
     re.IGNORECASE,
 )
 
@@ -127,7 +203,7 @@ def _standing_alone(texts: Sequence[str]) -> list[str]:
 
 
 def _asks(text: str) -> bool:
-    return text.rstrip("\"'”’)» ").endswith(("?", "？"))
+    return text.rstrip("\"'”’)» .").endswith(("?", "？"))
 
 
 def polished(text: str) -> str:
@@ -140,15 +216,18 @@ def polished(text: str) -> str:
 
 def restates(statement: str, sentence: str) -> bool:
     """Whether a sentence says a statement over again, or the contrary of it, and gives no reason:
-    it has no words of its own that say something, or is a demand with at most two of them.
+    it has no words of its own that say something, is a demand with at most two of them, or tells
+    where the speaker stands or what the speech will be about.
     """
     if text_key(statement) == text_key(sentence):
         return True
     if _REASON.search(sentence):
         return False
+    if _STANDS.search(sentence):
+        return True
     known = {_stem(word) for word in words(statement)}
     telling = {_stem(word) for word in words(sentence) if word not in _EMPTY}
-    own = telling - known
+    own = telling - known - {_stem(word) for word in _WORTH}
     return len(own) < len(telling) and (not own or (len(own) <= 2 and demands(sentence)))
 
 
@@ -162,14 +241,30 @@ def argues(sentence: str) -> bool:
     return _ARGUES.search(sentence) is not None
 
 
-def tells_a_story(sentence: str) -> bool:
-    """Whether a sentence tells what somebody said or did once."""
-    return _HAPPENED.search(sentence) is not None
+def tells(sentence: str) -> bool:
+    """Whether a sentence tells what somebody said or did once, what a word means, or of good and
+    bad alike: no reason for a side.
+    """
+    return _TELLS.search(sentence) is not None
 
 
 def _refers(text: str) -> bool:
-    bare = _without_adding(text).lstrip(_OPENING)
-    return _REFERS.match(bare) is not None and _ALONE.match(bare) is None
+    bare = _without_adding(text[:_LONGEST]).lstrip(_OPENING)
+    bare = bare[found.end() :] if (found := _THINKS.match(bare)) else bare
+    if _REFERS.match(bare) is not None and _ALONE.match(bare) is None:
+        return True
+    if (found := _THEY.search(bare)) and not any(
+        word in _SEVERAL or (word.endswith("s") and not word.endswith(("ss", "us", "is")))
+        for word in words(bare[: found.start()])
+    ):
+        return True  # "they", and nobody before who could be meant
+    for found in _POINTS.finditer(bare):
+        noun = (found[1] or found[2]).lower()
+        verb = found[0][:5].lower() == "this " and noun.endswith("s") and not noun.endswith("ss")
+        before = map(_stem, words(bare[: found.start()]))
+        if not verb and (found[2] or noun not in _HERE) and _stem(noun) not in before:
+            return True
+    return False
 
 
 def _without_adding(text: str) -> str:
@@ -235,7 +330,8 @@ def nearest(targets: Sequence[str], sentences: Sequence[Sentence], limit: int) -
 def shares_topic(question: str, sentence: Sentence) -> bool:
     """Whether a sentence holds any word of the question that says what it is about."""
     asked = {_stem(word) for word in words(question) if word not in _EMPTY}
-    return bool(asked & {_stem(word) for word in words(sentence.text)})
+    near = bool(asked & {_stem(word) for word in words(sentence.text)})
+    return near or shares_words(question, sentence.text)
 
 
 def _stem(word: str) -> str:

@@ -40,7 +40,7 @@ from perspective_rag.answer.sentences import (
     restates,
     stands_alone,
     tellable,
-    tells_a_story,
+    tells,
 )
 from perspective_rag.answer.standing import standing
 from perspective_rag.answer.streaming import ClaimReader
@@ -280,7 +280,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "restates": lambda text: restates(text, text + " because"),
     "demands": demands,
     "argues": argues,
-    "tells_a_story": tells_a_story,
+    "tells": tells,
     "fence": lambda text: fence([text]),
     "shorten": lambda text: shorten(text, 50_000),
     "fill": _filled,

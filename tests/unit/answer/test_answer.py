@@ -14,7 +14,7 @@ from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
 from perspective_rag.answer.checking import misquoted
 from perspective_rag.answer.extractive import MOST_JUDGED
 from perspective_rag.answer.reported import is_reported
-from perspective_rag.answer.sentences import restates
+from perspective_rag.answer.sentences import restates, stands_alone
 from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow.driver import arun, run
@@ -238,6 +238,69 @@ def test_the_statement_over_again_is_no_argument_for_it(sentence, restated):
     assert "Cages make bears pace." in claims
     assert (sentence in claims) is not restated
     assert told(sentence, statement)[0].text == sentence
+
+
+@pytest.mark.parametrize(
+    ("sentence", "alone"),
+    [
+        ("Bears suffer from this cruelty all their lives.", False),
+        ("Keepers could spend that day on the frogs.", False),
+        ("Some simply do not care.", False),
+        ("The second is that cages rust.", False),
+        ("One of the effects was that bears went mad.", False),
+        ("In most towns, however, the zoo is empty.", False),
+        ("Since then the zoo has been empty.", False),
+        ("Unfortunately, this is false.", False),
+        ("Even if they are fed, bears pace.", False),
+        ("The trouble with this is the cold.", False),
+        ("True, a bear is no frog.", False),
+        ("If so, the zoo must close.", False),
+        ("Because it is a free country.", False),
+        ("Who would miss it?.", False),
+        ("We think that this makes bears ill.", False),
+        ("Feeding them is a task for experts.", False),
+        ("Hunger may be part of the day, but they do not mind.", False),
+        ("Every visitor pays for their ticket.", True),
+        ("We think that small cages make bears ill.", True),
+        ("Bears forget, and this makes them ill.", True),
+        ("If it is wrong to hunt bears, zoos are wrong.", True),
+        ("When it comes to bears, cages are too small.", True),
+        ("In this country every zoo needs a licence.", True),
+        ("A bear needs a wood, and a wood like this bear's is no cage.", True),
+        ("Because cages are small, bears pace.", True),
+        ("Zoos should stay, because closing them would hurt the bears.", True),
+    ],
+)
+def test_what_needs_its_neighbour(sentence, alone):
+    assert stands_alone(sentence) is alone
+    before = "The keeper beats the bears every day."
+    whole = [claim.text for claim in told(f"{before} {sentence}")]
+    assert sentence not in whole or alone
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "The council voted on the zoo in May.",  # happened
+        "Most people want zoos to protect animals.",  # reported
+        "Zoos are really important.",  # praise without a reason
+        "We stand in favour of the zoo.",
+        "I will talk about rare frogs.",
+        "Our second argument is about rare frogs.",
+        "Zoos have advantages and disadvantages.",
+    ],
+)
+def test_a_second_sentence_is_quoted_only_where_it_adds_a_reason(second):
+    judge = TableJudge(default=0.9)
+    first = "Zoos protect rare frogs from poachers."
+    assert [claim.text for claim in told(f"{second} {first}", judge=judge)] == [first]
+    assert told(second, judge=judge), "a listed side is never blank"
+
+
+def test_labels_and_marks_of_a_list_are_left_out():
+    assert told("2) Rare animals: Zoos breed frogs that poachers kill.")[0].text == (
+        "Zoos breed frogs that poachers kill."
+    )
 
 
 def test_a_short_reason_leads_its_side():
