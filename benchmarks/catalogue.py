@@ -37,6 +37,13 @@ class Benchmark:
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     Benchmark(
+        "board",
+        "every claim about quality, beside peers",
+        "labelled passages",
+        "20 min",
+        "benchmarks.board.command",
+    ),
+    Benchmark(
         "coverage",
         "both sides in the top k, by human labels",
         "labelled passages",

@@ -17,10 +17,11 @@ from rich.console import Console
 from benchmarks.answers.deeptrace import table as deeptrace_table
 from benchmarks.answers.report import tables as answers_tables
 from benchmarks.berds.page import sections as berds_sections
+from benchmarks.board.page import page as board
+from benchmarks.board.page import summary_table as board_summary_table
 from benchmarks.core.command import run_command
 from benchmarks.core.filling import fill
 from benchmarks.core.results import CHECKOUT, RESULTS
-from benchmarks.coverage.report import summary_table
 from benchmarks.coverage.report import table as coverage_table
 from benchmarks.debates.report import tables as debates_tables
 from benchmarks.downstream.report import sections as downstream_sections
@@ -28,7 +29,6 @@ from benchmarks.embedding.report import table as embedding_table
 from benchmarks.engines.report import tables as engines_tables
 from benchmarks.judge_pools.report import tables as judge_pools_tables
 from benchmarks.latency.report import tables as latency_tables
-from benchmarks.latency.report import whole_table
 from benchmarks.list_judge.pairs import table as list_judge_pairs
 from benchmarks.list_judge.report import tables as list_judge_tables
 from benchmarks.load.outage import outage_table
@@ -48,7 +48,6 @@ from benchmarks.sides.report import (
     long_table,
     stage_table,
 )
-from benchmarks.sides.report import summary_table as sides_summary_table
 from benchmarks.sides.report import tables as sides_tables
 from benchmarks.soak.report import table as soak_table
 from benchmarks.vllm.report import table as vllm_table
@@ -59,12 +58,6 @@ def coverage(document: Mapping[str, Any]) -> str:
     results = document["results"]
     table = coverage_table(results, f"{results['questions']} questions, 95% intervals")
     return f"{table.markdown()}\n{results['statement']}\n"
-
-
-def coverage_summary(document: Mapping[str, Any]) -> str:
-    """The rows of ``benchmarks.coverage`` that tell the story."""
-    results = document["results"]
-    return summary_table(results, f"{results['questions']} questions, 95% intervals").markdown()
 
 
 def embedding(document: Mapping[str, Any]) -> str:
@@ -84,11 +77,6 @@ def list_judge(document: Mapping[str, Any]) -> str:
 def latency(document: Mapping[str, Any]) -> str:
     """The tables of ``benchmarks.latency``."""
     return "\n".join(table.markdown() for table in latency_tables(document["results"]))
-
-
-def latency_summary(document: Mapping[str, Any]) -> str:
-    """Whole questions alone."""
-    return whole_table(document["results"]["end_to_end"]).markdown()
 
 
 def perspective_detection(document: Mapping[str, Any]) -> str:
@@ -137,10 +125,9 @@ def sides(document: Mapping[str, Any]) -> str:
     return "\n".join(table.markdown() for table in sides_tables(document["results"], title))
 
 
-def sides_summary(document: Mapping[str, Any]) -> str:
-    """What is shown, in three rows."""
-    title = f"{document['data']['name']}, {document['data']['questions']} questions, 95% intervals"
-    return sides_summary_table(document["results"], title).markdown()
+def board_summary(document: Mapping[str, Any]) -> str:
+    """What the board says of sets that nothing was tuned on."""
+    return board_summary_table(document["results"]).markdown().partition("\n\n")[2]
 
 
 def sides_stages(document: Mapping[str, Any]) -> str:
@@ -211,8 +198,9 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "answers": ("answers-debates", answers),
     "answers-deeptrace": ("answers-deeptrace", deeptrace),
     "answers-small-model": ("answers-debates-smollm2-135m-instruct", answers),
+    "board": ("board", board),
+    "board-summary": ("board", board_summary),
     "coverage": ("coverage", coverage),
-    "coverage-summary": ("coverage", coverage_summary),
     "coverage-ablation": ("coverage_ablation", coverage),
     "coverage-topics": ("coverage_topics", coverage),
     "debates": ("debates", debates),
@@ -223,7 +211,6 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "judge_pools-before": ("judge_pools-before", judge_pools),
     "latency": ("latency", latency),
     "list_judge": ("list_judge", list_judge),
-    "latency-summary": ("latency", latency_summary),
     "load": ("load", load),
     "load-outage": ("load_outage", load_outage),
     "load-serve": ("load_serve", load_serve),
@@ -233,7 +220,6 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "question_forms": ("question_forms", question_forms),
     "scale": ("scale", scale),
     "sides": ("sides", sides),
-    "sides-summary": ("sides", sides_summary),
     "sides-labelled": ("sides_labelled", sides_labelled),
     "sides-lacking": ("sides_lacking", sides_lacking),
     "sides-long": ("sides_long", sides_long),

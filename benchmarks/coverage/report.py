@@ -115,19 +115,6 @@ def table(
     return result
 
 
-def summary_table(results: Mapping[str, Any], title: str) -> Table:
-    """Of each kind of row the one of highest MRecall@5: without a judge, with it, with a perfect
-    one; and those that the others are compared with.
-    """
-    rows = results["rows"]
-    names = [name for name in (BASELINE, GUARDED) if name in rows]
-    for kind in ("search", "judged", "ceiling"):
-        own = [name for name in rows if rows[name]["kind"] == kind and name != BASELINE]
-        names += sorted(own, key=lambda name: -_mrecall(rows[name]))[:1]
-    columns = ("MRecall@5", "vs top-k (p)", "Precision@5", "MRecall@10", "seconds")
-    return table(results, title, columns, [name for name in rows if name in names])
-
-
 def tables(results: Mapping[str, Any], title: str) -> list[Table]:
     """The same in two tables, each narrow enough for a terminal."""
     names = list(COLUMNS)
@@ -184,10 +171,6 @@ def _statement(values: Mapping[str, Values], kinds: Mapping[str, str], seed: int
             f"[{100 * bounds.low:+.1f}, {100 * bounds.high:+.1f}], p = {difference.p:.4f}."
         )
     return " ".join(parts)
-
-
-def _mrecall(row: Mapping[str, Any]) -> float:
-    return float(row["metrics"]["mrecall@5"]["mean"])
 
 
 def _mean(sample: Sequence[float]) -> float:

@@ -21,41 +21,6 @@ def tables(results: Mapping[str, Any], title: str) -> list[Table]:
     return found
 
 
-def summary_table(results: Mapping[str, Any], title: str) -> Table:
-    """What a reader asks first: both sides returned, what is listed true, claims true."""
-    k = str(results["k"][0])
-    table = Table(
-        title,
-        (
-            "row",
-            f"both sides among {k}",
-            "listed",
-            "true",
-            "opposing",
-            "coverage claimed",
-            "claims true",
-        ),
-    )
-    for name in ("top-k", "guarded (defaults)", "perfect choice (by labels)"):
-        if name not in results["rows"]:
-            continue
-        at = results["rows"][name]["at"][k]
-        listed, claims = at["listed"], at["claims"]
-        shown = (
-            ("-",) * 5
-            if listed is None
-            else (
-                f"{listed['count']}",
-                _share(listed["true"]),
-                _share(listed["opposing"]),
-                f"{claims['count']} of {results['questions']}",
-                _share(claims["true"]),
-            )
-        )
-        table.add(name, with_interval(at["both_sides"]), *shown)
-    return table
-
-
 def both_table(results: Mapping[str, Any], title: str) -> Table:
     """The choice of k at each k, and what it costs."""
     cuts = list(results["k"])
