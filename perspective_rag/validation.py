@@ -61,9 +61,13 @@ def as_text(value: Any) -> str:
 
 
 def copy_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata that shares nothing with the given one, but the values that cannot be copied.
+    """Copies metadata, so that changes in the copy stay there.
 
-    Metadata may hold anything, a lock or an open file too: the plain retriever hands it on.
+    Args:
+        metadata: May hold anything, a lock or an open file too.
+
+    Returns:
+        A deep copy; a value that cannot be copied is shared.
     """
     try:
         return copy.deepcopy(dict(metadata))
@@ -178,10 +182,20 @@ def check_components(**given: Any) -> None:
 
 
 def check_component(parameter: str, value: T, *, framework: str = "") -> T:
-    """``value``, if it can be the component that ``parameter`` asks for.
+    """Checks that a value has the methods of the component that a parameter asks for.
 
-    ``parameter`` is a key of ``_KINDS``; ``framework`` names what else is accepted there, such as
-    "a LangChain model". Raises ConfigError that says what was given and what to pass instead.
+    Args:
+        parameter: The parameter's name: "store", "embedder", "embeddings", "llm", "judge",
+            "second_judge", "extractor", "expander", "answerer", "selector", "fallback", "options",
+            "telemetry" or "limiter".
+        value: What was given.
+        framework: What else is accepted, for the error, e.g. "a LangChain model".
+
+    Returns:
+        ``value``.
+
+    Raises:
+        ConfigError: It does not fit; the error says what was given and what to pass instead.
     """
     kind = _KINDS[parameter]
     lacking = [name for name in kind.members if not hasattr(value, name)]

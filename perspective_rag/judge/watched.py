@@ -18,8 +18,14 @@ asked: the texts of the perspectives and the ids of the passages.
 
 
 class WatchedJudge(OfInner):
-    """A judge with all that the given one offers, whose calls are those that ``watch`` makes of
-    them.
+    """A judge whose calls are replaced by those that ``watch`` makes of them: for tracing.
+
+    It offers all that ``judge`` offers: lists, two sides, listing rules.
+
+    Args:
+        judge: The judge.
+        watch: ``watch(call, name, inputs)`` returns the call to make instead. ``name`` is the
+            judge's, ``inputs`` holds the texts of the perspectives and the ids of the passages.
     """
 
     def __init__(self, judge: Judge, watch: Watch) -> None:
@@ -29,7 +35,7 @@ class WatchedJudge(OfInner):
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The judge's own answer, shape (n_passages, n_perspectives)."""
+        """Asks the judge; see ``Judge.judge``."""
         flow = judge_table(self.inner, perspectives, passages)
         return self._watching(flow, perspectives, passages)
 
@@ -39,7 +45,7 @@ class WatchedJudge(OfInner):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The judge's own answer, shape (n_passages, 2)."""
+        """Asks the judge; see ``JudgesSides.judge_sides``."""
         assert isinstance(self.inner, JudgesSides)
         answer = self.inner.judge_sides(sides, passages, relevance)
         flow = complete(answer, f"judge {self.name!r}", f"an array of shape {(len(passages), 2)}")
@@ -60,7 +66,7 @@ class WatchedJudge(OfInner):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The judge's own answer."""
+        """Asks the judge; see ``JudgesLists.judge_list``."""
         assert isinstance(self.inner, JudgesLists)
         answer = self.inner.judge_list(
             question, perspectives, passages, relevance, exclusive=exclusive

@@ -119,10 +119,20 @@ def extract(
     *,
     skip_if: SkipIf | None = None,
 ) -> Flow[Extraction]:
-    """The perspectives: given, found by the extractor, or taken from the passages (``discover``).
+    """Finds the perspectives: given, by the extractor, or from the passages (``discover``).
 
-    None where the question invites none, which the trace's decisions say. An extractor that fails
-    is recorded. Raises ConfigError for one that returns neither an Extraction nor perspectives.
+    Args:
+        request: The question and its options.
+        extractor: Finds perspectives where none are given; where it fails, the trace records it.
+        given: Perspectives, or their texts; a short name of a side ("yes") becomes a statement.
+        skip_if: True of a question that is searched as it is.
+
+    Returns:
+        The extraction; without perspectives where the question invites none, and the trace's
+        decisions say why.
+
+    Raises:
+        ConfigError: The extractor returned neither an Extraction nor a list of perspectives.
     """
     skipped = yield from skips(request, skip_if)
     if skipped:

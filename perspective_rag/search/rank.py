@@ -235,11 +235,19 @@ def _relevance(candidates: Sequence[Candidate]) -> Vector:
 def rank(
     request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> Flow[list[Candidate]]:
-    """The candidates, best first: by relevance; under ``rerank="stance"``, of the first ``judge_k``
-    those that take the side the question asks for come first.
+    """Puts the candidates in order: by relevance, and under ``rerank="stance"`` by stance.
 
-    Under ``fusion="seats"`` the ``judge_k`` that hold a seat come before all others: relevance
-    orders these, and does not decide who is among them.
+    Under ``fusion="seats"`` the ``judge_k`` candidates that hold a seat come before all others:
+    relevance orders them and does not decide who is among them. Under ``rerank="stance"``, of the
+    first ``judge_k``, those come first that take the side the question asks for.
+
+    Args:
+        request: The question and its options.
+        extraction: The perspectives.
+        candidates: What was found.
+
+    Returns:
+        The candidates, best first.
     """
     depth = None
     if request.options.fusion == "seats" and any(each.found_by for each in candidates):

@@ -313,10 +313,16 @@ def hits_with_embeddings(request: Request, hits: Sequence[Hit]) -> Flow[list[Hit
 
 
 def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> list[Hit]:
-    """Hits with their vectors and cosine to ``vector``, for a store whose vectors are at hand.
+    """Makes hits with vectors and cosines, for a store whose vectors are at hand.
 
-    ``rows`` has shape (n, d), in the order of the passages; a passage whose row is not finite gets
-    neither.
+    Args:
+        passages: n passages.
+        rows: Their vectors, shape (n, d); a passage whose row is not finite gets neither vector nor
+            score.
+        vector: The query's vector, shape (d,).
+
+    Returns:
+        A hit for each passage, in their order.
     """
     known = np.asarray(np.isfinite(rows).all(axis=1))
     scores = np.full(len(rows), np.nan)
@@ -369,12 +375,23 @@ class Ranking:
 def search(
     request: Request, extraction: Extraction, queries: Sequence[Query]
 ) -> Flow[list[Ranking]]:
-    """One ranking for each query that could be searched, in the order of the queries.
+    """Searches the store once for each query.
 
-    The queries are embedded in one batch where the store searches by vector; the vector of a query
-    for a perspective is projected. Searches that fail side by side are made again one after the
-    other, as a store with a single connection wants it. One that fails then is recorded and left
-    out; RetrievalError is raised when all of them fail.
+    Where the store searches by vector, the queries are embedded in one batch and the vector of a
+    perspective's query is projected. Searches that fail side by side are repeated one after the
+    other, for stores with a single connection; what fails then is recorded and left out.
+
+    Args:
+        request: The question, its options and the store.
+        extraction: The perspectives.
+        queries: What to search for.
+
+    Returns:
+        One ranking for each query that could be searched, in the order of the queries.
+
+    Raises:
+        RetrievalError: The queries could not be embedded, or every search failed.
+        ConfigError: The embedder returned something other than one row for each text.
     """
     store = request.store
     if store.takes_vector and request.embedder is not None:
