@@ -65,7 +65,7 @@ class PlainFirst:
     """
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses by 1 - ``coverage_weight`` as the weight of relevance; see ``Selector.select``."""
+        """Chooses by relevance with weight 1 - ``coverage_weight``; see ``Selector.select``."""
         picked = plain_first(
             choice.support,
             k,
