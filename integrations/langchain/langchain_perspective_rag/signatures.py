@@ -83,11 +83,20 @@ class RetrieverWithOptions(OptionFields):
     def invoke(  # type: ignore[override]  # others are refused while running, too
         self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
     ) -> list[Document]:
-        """The documents for a question; ``kwargs`` are options and arguments for this call."""
+        """Finds the documents for a question.
+
+        Args:
+            input: The question.
+            config: LangChain's config for this call.
+            **kwargs: Options, ``perspectives``, ``filter`` and ``search_kwargs`` for this call.
+
+        Returns:
+            Copies of the documents, best first, with scores and what they support.
+        """
         return super().invoke(input, config, **kwargs)
 
     async def ainvoke(  # type: ignore[override]
         self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
     ) -> list[Document]:
-        """The same, without blocking the event loop."""
+        """The same as ``invoke``, without blocking the event loop."""
         return await super().ainvoke(input, config, **kwargs)

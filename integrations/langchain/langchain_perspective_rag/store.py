@@ -29,21 +29,25 @@ from perspective_rag.extend import Matrix, Vector, in_thread, scored_hits, scrub
 
 
 class LangChainStore:
-    """Any LangChain ``VectorStore`` as a Store.
+    """A LangChain ``VectorStore`` as a Store, searched by vector.
 
-    Searches by vector; a store that cannot (``takes_vector`` is then False) is searched by text,
-    unless it was made with ``SteerableEmbeddings``. What stores call a score means something else
-    in each of them, distances included, so none is used: hits carry the cosine to the query where
-    the vectors are at hand, else their order alone. ``embeddings_of`` exists where the store's
-    vectors can be read back.
+    A store that cannot is searched by text (``takes_vector`` is then False), unless it was made
+    with ``SteerableEmbeddings``. Its own scores mean something else in each store and are not used:
+    hits carry the cosine to the query where the vectors are at hand, else their order alone.
+    ``embeddings_of`` exists where the vectors can be read back. Its async methods are used where
+    they leave the event loop free, else the sync ones in a thread. For ``in_turn`` and
+    ``thread_bound`` see ``Store``.
 
-    ``adapter`` knows what is special about a kind of store; by default the one for its class, and
-    for a class nobody knows the one that serves any store. A filter reaches every search under the
-    name the store's own method has for it, or ``filter_keyword``; ``search_kwargs`` are added to
-    every search. A filter for which no name is known raises CapabilityError, in ``search_kwargs``
-    too: a store that takes any name may drop it. The store's own async methods are used where they
-    leave the event loop free, else its sync ones in a thread. ``in_turn`` and ``thread_bound``: see
-    ``protocols.Store``.
+    Args:
+        vectorstore: The vector store.
+        adapter: Knows what is special about this kind of store; None: the one for its class, else
+            the one for any store.
+        filter_keyword: The store's name for a filter; None: as its method's signature shows it.
+        search_kwargs: Added to every search.
+
+    Raises:
+        CapabilityError: ``search_kwargs`` hold a filter under a name that the store does not show:
+            it may drop it.
     """
 
     in_turn: bool
@@ -87,16 +91,31 @@ class LangChainStore:
         return self._filter_name() is not None
 
     def check_filter(self) -> None:
-        """Raises CapabilityError where a filter might not reach the store."""
+        """Checks that a filter reaches the store.
+
+        Raises:
+            CapabilityError: No name for a filter is known.
+        """
         if not self.takes_filter:
             raise no_filter(self.vectorstore)
 
     def unnamed(self, search_kwargs: Mapping[str, Any]) -> list[str]:
-        """The names among these for which it cannot be seen whether the store reads them."""
+        """Lists search arguments of which it is not known whether the store reads them.
+
+        Args:
+            search_kwargs: The search arguments.
+
+        Returns:
+            Their names.
+        """
         return [name for name in search_kwargs if name != "k" and not self._takes(name)]
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The k nearest documents, best first."""
+        """Finds the k nearest documents; see ``Store.search``.
+
+        Raises:
+            CapabilityError: A filter cannot reach the store, or it cannot search in this way.
+        """
         values, wanted = self._call(vector, k, filter)
         name = type(self.vectorstore).__name__
         found = traced_search(name, text, lambda: self._found(text, values, wanted))
@@ -105,7 +124,7 @@ class LangChainStore:
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
-        """The same, without blocking the event loop."""
+        """The same as ``search``, without blocking the event loop."""
         values, wanted = self._call(vector, k, filter)
         hits: list[Hit] = []
 
