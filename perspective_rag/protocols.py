@@ -325,8 +325,8 @@ class JudgesSides(Protocol):
                 encoder; NaN where it is not known.
 
         Returns:
-            Shape (n, 2): P(the passage supports the first, the second side); NaN where it could not
-            judge.
+            P(the passage supports the first side) and P(it supports the second), shape (n, 2); NaN
+            where it could not judge.
         """
 
 
@@ -465,8 +465,8 @@ class SecondJudge(Protocol):
             first: Shape (n, 2), what the first judge said; NaN where it said nothing.
 
         Returns:
-            Shape (n, 2): P(the passage supports the side, what contradicts it); NaN where it could
-            not judge.
+            P(the passage supports the side) and P(it supports what contradicts it), shape (n, 2);
+            NaN where it could not judge.
         """
 
 

@@ -463,20 +463,20 @@ def _selection(result: RetrievalResult) -> list[float]:
 def annotations_of(result: RetrievalResult) -> list[dict[str, str | float]]:
     """Makes the metadata that a wrapper adds to each returned document.
 
+    - ``perspective_rag_similarity``: similarity to the question, higher is nearer; absent where it
+      is not known
+    - ``perspective_rag_selection``: score of the choice
+    - ``perspective_rag_state``: "takes a side", "argues both ways", "takes no side", "not sorted"
+      or "not judged"
+    - ``perspective_rag_supports``, ``perspective_rag_perspectives``: ids and texts of the
+      perspectives under which it is listed, separated by "; "
+    - ``perspective_rag_report``: all of it; ``report_in`` reads it
+
     Args:
         result: The result.
 
     Returns:
-        For each candidate, in their order:
-
-        - ``perspective_rag_similarity``: similarity to the question, higher is nearer; absent where
-          it is not known
-        - ``perspective_rag_selection``: score of the choice
-        - ``perspective_rag_state``: "takes a side", "argues both ways", "takes no side", "not
-          sorted" or "not judged"
-        - ``perspective_rag_supports``, ``perspective_rag_perspectives``: ids and texts of the
-          perspectives under which it is listed, separated by "; "
-        - ``perspective_rag_report``: all of it; ``report_in`` reads it
+        The metadata for each candidate, in their order.
     """
     against: list[list[str]] = [[] for _ in result.candidates]
     for one, other in result.contradictions:
@@ -530,25 +530,23 @@ def _annotation(
 def report_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Reads the report in the metadata of a document or node that a wrapper returned.
 
+    - ``state``: "takes a side", "argues both ways", "takes no side", "not sorted" or "not judged"
+    - ``sides``: every perspective of the question, id to text
+    - ``supports``, ``perspectives``: ids and texts of the perspectives under which it is listed
+    - ``support``: perspective id to P(support)
+    - ``verdicts``: perspective id to the verdict
+    - ``proofs``: perspective id to the words that prove the support, where the judge quoted them:
+      ``text``, and its ``start`` and ``end`` in the passage, in characters
+    - ``contradicts``: ids of returned passages that are listed under a contradicting perspective
+    - ``reported``: whether it only tells what others say
+    - ``scores``: the score of every stage
+    - ``found_by``: the queries that found it
+
     Args:
         metadata: The document's metadata.
 
     Returns:
-        A dictionary with
-
-        - ``state``: "takes a side", "argues both ways", "takes no side", "not sorted" or "not
-          judged"
-        - ``sides``: every perspective of the question, id to text
-        - ``supports``, ``perspectives``: ids and texts of the perspectives under which it is listed
-        - ``support``: perspective id to P(support)
-        - ``verdicts``: perspective id to the verdict
-        - ``proofs``: perspective id to ``text``, ``start`` and ``end``: the words that prove the
-          support, and where they stand in the passage, in characters; where the judge quoted them
-        - ``contradicts``: ids of returned passages that are listed under a contradicting
-          perspective
-        - ``reported``: whether it only tells what others say
-        - ``scores``: the score of every stage
-        - ``found_by``: the queries that found it
+        The report, with these keys.
 
     Raises:
         ConfigError: The metadata has no report, or one that no wrapper wrote.

@@ -65,7 +65,15 @@ class PlainFirst:
     """
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses by relevance with weight 1 - ``coverage_weight``; see ``Selector.select``."""
+        """Chooses, with 1 - ``coverage_weight`` as the weight of relevance.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
+        """
         picked = plain_first(
             choice.support,
             k,
@@ -90,7 +98,12 @@ class JointCoverage:
     def select(self, choice: Choice, k: int) -> Selection:
         """Chooses, then lets in what is listed under a perspective short of its quota.
 
-        Arguments and result are those of ``Selector.select``.
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
         """
         picked = joint_coverage(
             choice.relevance,
@@ -117,7 +130,15 @@ class GreedyCoverage:
     relevance_weight: float = 0.5
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses; see ``Selector.select``. The scores are the values of the picks."""
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
+        """
         return coverage_greedy(
             choice.relevance,
             choice.support,
@@ -143,7 +164,14 @@ class XQuAD:
     inferred: bool = False
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses; see ``Selector.select``. The scores are the values of the picks.
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
 
         Raises:
             ConfigError: A cosine to the question or to a perspective is not known.
@@ -171,7 +199,14 @@ class MMR:
     mmr_lambda: float = 0.5
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses; see ``Selector.select``. The scores are the values of the picks.
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
 
         Raises:
             ConfigError: A vector of a candidate, or its cosine to the question, is not known.
@@ -187,7 +222,15 @@ class TopK:
     """The first k of plain search with the question, whatever a judge says."""
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """Takes the first k; see ``Selector.select``. The scores are 1 / place."""
+        """Takes the first k.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, with 1 / place as score.
+        """
         order = choice.plain_order()[:k]
         return Selection(tuple(order), tuple(1.0 / place for place in range(1, len(order) + 1)))
 

@@ -33,8 +33,17 @@ class Request:
     Attributes:
         question: The question.
         options: The options of this request.
+        store: What is searched.
+        projection: Changes the vectors of queries.
+        embedder: Embeds texts; None: a store that searches by text.
+        judge: Says what supports what; None: nothing is judged.
+        second_judge: Reads again what is about to be listed; None: nothing is.
+        selector: Chooses the k passages; None: ``PlainFirst``.
+        filter: The store's filter for every search; None: no filter.
         floor: From which relevance a passage is about the question; None: all are.
         scale: What the embedder's cosines mean to a judge that counts them; None: unknown.
+        limiter: What all requests together may do; None: no limit.
+        telemetry: Makes the observer of this request; None: nobody observes.
         identity: The key of a passage; passages with equal keys are one.
         recorder: Gathers the trace.
         limits: The limits of calls: time-out, concurrency, limiter.

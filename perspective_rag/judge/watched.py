@@ -35,7 +35,15 @@ class WatchedJudge(OfInner):
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Asks the judge; see ``Judge.judge``."""
+        """Asks the judge.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m), as the judge gives it.
+        """
         flow = judge_table(self.inner, perspectives, passages)
         return self._watching(flow, perspectives, passages)
 
@@ -45,7 +53,16 @@ class WatchedJudge(OfInner):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """Asks the judge; see ``JudgesSides.judge_sides``."""
+        """Asks the judge about two opposite sides.
+
+        Args:
+            sides: The two statements.
+            passages: n passages.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+
+        Returns:
+            Shape (n, 2), as the judge gives it.
+        """
         assert isinstance(self.inner, JudgesSides)
         answer = self.inner.judge_sides(sides, passages, relevance)
         flow = complete(answer, f"judge {self.name!r}", f"an array of shape {(len(passages), 2)}")
@@ -66,7 +83,18 @@ class WatchedJudge(OfInner):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """Asks the judge; see ``JudgesLists.judge_list``."""
+        """Asks the judge about a list of candidates.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: m sides.
+            passages: n passages.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+            exclusive: True: the perspectives contradict each other.
+
+        Returns:
+            What the judge says.
+        """
         assert isinstance(self.inner, JudgesLists)
         answer = self.inner.judge_list(
             question, perspectives, passages, relevance, exclusive=exclusive

@@ -84,7 +84,20 @@ class MemoryStore:
     requests: list[tuple[str, int, Any]] = field(default_factory=list)
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """Finds the k best passages by cosine (or shared words); see ``Store.search``."""
+        """Finds the best passages by cosine, or by shared words where ``takes_vector`` is False.
+
+        Args:
+            text: The query.
+            vector: Its vector, shape (d,).
+            k: Maximum number of hits.
+            filter: True of the passages to search in; None: all.
+
+        Returns:
+            Hits, best first.
+
+        Raises:
+            ConnectionError: ``text`` is in ``failing``.
+        """
         time.sleep(self.delay)
         return self._search(text, vector, k, filter)
 
@@ -145,7 +158,15 @@ class TableJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Looks up a whole table; see ``Judge.judge``."""
+        """Looks up every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
         return judge_at_once(self._look_up, perspectives, passages)
 
     def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
@@ -182,7 +203,15 @@ class RuleJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Asks the function for every pair; see ``Judge.judge``."""
+        """Asks the function for every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
         return judge_at_once(self._ask, perspectives, passages)
 
     def _ask(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
@@ -212,7 +241,17 @@ class ScriptedLLM:
     prompts: list[Prompt] = field(default_factory=list)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Gives the next reply; tokens are counted as words. See ``LLM.complete``."""
+        """Gives the next reply.
+
+        Args:
+            prompt: Kept in ``prompts``, and given to ``replies`` where that is a function.
+
+        Returns:
+            The reply; tokens are counted as words.
+
+        Raises:
+            Exception: The reply is an exception.
+        """
         time.sleep(self.delay)
         return self._next(prompt)
 

@@ -177,6 +177,8 @@ class PerspectiveCoverageMetric(_ContextMetric):
 
     Args:
         threshold: Minimum score; 1.0 asks for every side.
+
+    Keyword Args:
         perspectives: The sides of every question, or a mapping from question to sides.
         judge: Reads the contexts; "default": the packaged one.
         embedder: Tells which contexts are about the question; "default": the packaged one.
@@ -184,7 +186,7 @@ class PerspectiveCoverageMetric(_ContextMetric):
         min_support: As in ``PipelineOptions``, like ``relevance_floor`` and ``calibration``.
         silent_score: Score in [0, 1] where no context is about the question; None: no score.
         strict_mode: True: the score is 1 where every side is supported, else 0.
-        verbose_mode: DeepEval's: print the steps.
+        verbose_mode: True: DeepEval prints the steps.
         flaky: DeepEval's.
 
     Raises:
@@ -201,9 +203,9 @@ class PerspectiveCoverageMetric(_ContextMetric):
 class ListedSupportMetric(_ContextMetric):
     """The share of the retrieval context that is listed as support of one of the sides.
 
-    The score is listed contexts / contexts. Low: the chain spends its context on
-    passages that argue for no side, or the judge does not see that they do. Where there is no
-    score, and parameters, are as for ``PerspectiveCoverageMetric``.
+    The score is listed contexts / contexts. Low: the chain spends its context on passages that
+    argue for no side, or the judge does not see that they do. Parameters, and what has no score,
+    are those of ``PerspectiveCoverageMetric``.
     """
 
     _title = "Listed Support"

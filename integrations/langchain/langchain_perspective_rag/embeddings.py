@@ -17,7 +17,7 @@ class PackagedEmbeddings(BaseModel, Embeddings):
     The model is loaded at the first text. A retriever made with these knows from which similarity
     on a document is about the question (``relevance_floor``).
 
-    Args:
+    Attributes:
         max_tokens: Texts are cut after this many tokens.
         batch_size: Maximum number of texts computed together.
         threads: Threads of one call; None: one for each core.

@@ -127,9 +127,9 @@ class PerspectiveCoverage(_ContextMetric):
 class ListedSupport(_ContextMetric):
     """The share of the retrieved contexts that are listed as support of one of the sides.
 
-    The value is listed contexts / contexts. Low: the chain spends its context on
-    passages that argue for no side, or the judge does not see that they do. Where there is no
-    value, and parameters, are as for ``PerspectiveCoverage``.
+    The value is listed contexts / contexts. Low: the chain spends its context on passages that
+    argue for no side, or the judge does not see that they do. Parameters, and what has no value,
+    are those of ``PerspectiveCoverage``.
     """
 
     _name = "listed_support"

@@ -103,8 +103,7 @@ class HaystackStore:
     def search(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        """Finds at most k documents; ``filter`` is a dictionary of Haystack's. See
-        ``Store.search``.
+        """Finds at most k documents, with a filter in Haystack's form; see ``Store.search``.
 
         Raises:
             CapabilityError: A filter cannot reach the retriever, or it searches by vector and none

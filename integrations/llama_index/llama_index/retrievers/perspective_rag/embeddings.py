@@ -17,7 +17,7 @@ class PackagedEmbeddings(BaseEmbedding):
     The model is loaded at the first text. A retriever made with these knows from which similarity
     on a node is about the question (``relevance_floor``).
 
-    Args:
+    Attributes:
         embed_batch_size: Texts that LlamaIndex hands over at once.
         max_tokens: Texts are cut after this many tokens.
         threads: Threads of one call; None: one for each core.
