@@ -128,7 +128,7 @@ def choose(
             exclusive=exclusive,
             vectors=vectors,
         )
-        picked = _checked((selector or PlainFirst()).select(given, options.k), selector, len(pool))
+        picked = _check((selector or PlainFirst()).select(given, options.k), selector, len(pool))
         chosen = [pool[i] for i in picked.indices]
         kept = within_limit([sources[i] for i in chosen], options.max_per_source)
         if len(kept) == len(chosen):
@@ -148,7 +148,7 @@ def choose(
     ]
 
 
-def _checked(picked: Selection, selector: Selector | None, available: int) -> Selection:
+def _check(picked: Selection, selector: Selector | None, available: int) -> Selection:
     """The selection, if it is one; raises ConfigError that names the selector for others."""
     places = getattr(picked, "indices", None)
     if (

@@ -149,7 +149,7 @@ def _judge_found(
 ) -> Flow[None]:
     """Judges the best that the uncovered perspectives' queries found, and chooses again."""
     waiting: dict[str, Candidate] = {}
-    for perspective in _uncovered(request, extraction, state):
+    for perspective in _lacking(request, extraction, state):
         wordings = {query.text for query in queries if query.perspective == perspective.id}
         found = [
             key
@@ -200,7 +200,7 @@ def _may_judge(request: Request, state: _State) -> bool:
     return judgements_left(request, state.pool.values()) != 0
 
 
-def _uncovered(request: Request, extraction: Extraction, state: _State) -> list[Perspective]:
+def _lacking(request: Request, extraction: Extraction, state: _State) -> list[Perspective]:
     covered = coverage_of(
         state.chosen,
         extraction.perspectives,
@@ -213,7 +213,7 @@ def _uncovered(request: Request, extraction: Extraction, state: _State) -> list[
 def _next_queries(request: Request, extraction: Extraction, state: _State) -> list[Query]:
     """For each uncovered perspective the next wording that was not searched yet, if any."""
     found = []
-    for perspective in _uncovered(request, extraction, state):
+    for perspective in _lacking(request, extraction, state):
         wordings = _wordings(request, extraction, perspective, state)
         text = next((text for text in wordings if text not in state.searched), None)
         if text is not None:

@@ -82,7 +82,7 @@ class PlainFirst:
             weights=choice.weights,
             overlaps=choice.overlaps,
         )
-        return _repaired(choice, picked, _quotas_where_one_sided(choice, k))
+        return _fill_quotas(choice, picked, _quotas_where_one_sided(choice, k))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class JointCoverage:
             relevance_weight=1.0 - choice.coverage_weight,
             weights=choice.weights,
         )
-        return _repaired(choice, picked, choice.quotas)
+        return _fill_quotas(choice, picked, choice.quotas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,8 @@ class XQuAD:
         Raises:
             ConfigError: A cosine to the question or to a perspective is not known.
         """
-        relevance = _known(choice.cosines, "the question").clip(0.0, 1.0)
-        nearness = _known(choice.nearness, "the perspectives").clip(0.0, 1.0)
+        relevance = _check_known(choice.cosines, "the question").clip(0.0, 1.0)
+        nearness = _check_known(choice.nearness, "the perspectives").clip(0.0, 1.0)
         weights = relevance @ nearness if self.inferred else choice.weights
         return coverage_greedy(
             relevance, nearness, k, relevance_weight=self.relevance_weight, weights=weights
@@ -212,8 +212,8 @@ class MMR:
             ConfigError: A vector of a candidate, or its cosine to the question, is not known.
         """
         if choice.embeddings is None:
-            raise _unknown("vectors of the candidates")
-        relevance = scale_relevance(_known(choice.cosines, "the question"))
+            raise _unknown_error("vectors of the candidates")
+        relevance = scale_relevance(_check_known(choice.cosines, "the question"))
         return mmr_from_embeddings(relevance, choice.embeddings, k, mmr_lambda=self.mmr_lambda)
 
 
@@ -247,7 +247,7 @@ def _quotas_where_one_sided(choice: Choice, k: int) -> list[int]:
     ]
 
 
-def _repaired(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selection:
+def _fill_quotas(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selection:
     """The selection once each perspective has its quota, where candidates are listed under it. One
     that comes in has the score of the place it takes, so that scores never rise.
     """
@@ -255,11 +255,11 @@ def _repaired(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selec
     return Selection(tuple(chosen), tuple(picked.scores))
 
 
-def _known(cosines: Vector | Matrix, to: str) -> Vector:
+def _check_known(cosines: Vector | Matrix, to: str) -> Vector:
     if np.isnan(cosines).any():
-        raise _unknown(f"cosines of the candidates to {to}")
+        raise _unknown_error(f"cosines of the candidates to {to}")
     return cosines
 
 
-def _unknown(what: str) -> ConfigError:
+def _unknown_error(what: str) -> ConfigError:
     return ConfigError(f"this selector needs {what}: pass embedder=, or choose by another selector")

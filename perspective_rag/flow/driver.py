@@ -402,7 +402,7 @@ class _Batch:
             self._end(index, attempt, RuntimeError() if self._over else _attempt(step))
             return
         with self._belongs_to(attempt):
-            task = asyncio.ensure_future(_awaited(step))
+            task = asyncio.ensure_future(_await_call(step))
         task.add_done_callback(lambda task: self._end(index, attempt, _outcome(step, task)))
         attempt.add(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
 
@@ -453,7 +453,7 @@ class _Batch:
                 self._ask_for_next()
 
 
-async def _awaited(step: Call) -> Reply:
+async def _await_call(step: Call) -> Reply:
     assert step.afunction is not None
     try:
         return Reply(await step.afunction(*step.args, **step.kwargs))

@@ -164,7 +164,7 @@ class Recorder:
         side.
         """
         for step, reply in zip(calls, replies, strict=True):
-            self._tell(partial(_answered, step, reply), None)
+            self._tell(partial(_pass_on, step, reply), None)
             self.calls[step.stage] += 1
             self.seconds[step.stage] += seconds / len(calls)
             self.counts.update(step.counts)
@@ -177,7 +177,7 @@ class Recorder:
         """The calls to make: those that are asked for, or what the observer makes of them."""
         if self.observer is None:
             return list(calls)
-        return [self._tell(partial(_watched, step), step) for step in calls]
+        return [self._tell(partial(_watch, step), step) for step in calls]
 
     def failed(self, error: BaseException) -> None:
         """Tells the observer that the request ends in an error."""
@@ -219,11 +219,11 @@ class Recorder:
         )
 
 
-def _watched(step: Call, observer: Observer) -> Call:
+def _watch(step: Call, observer: Observer) -> Call:
     return observer.calls(step)
 
 
-def _answered(step: Call, reply: Reply, observer: Observer) -> None:
+def _pass_on(step: Call, reply: Reply, observer: Observer) -> None:
     observer.answered(step, reply)
 
 
@@ -288,15 +288,15 @@ def stage(step: Callable[P, R]) -> Callable[P, R]:
     """A step of a request, a flow or a plain function, as a stage of the name it has: who observes
     the request is told when it begins and what it gave.
     """
-    return _observed(step, whole=False)
+    return _observe(step, whole=False)
 
 
 def whole_request(step: Callable[P, R]) -> Callable[P, R]:
     """The same of all the stages together."""
-    return _observed(step, whole=True)
+    return _observe(step, whole=True)
 
 
-def _observed(step: Callable[P, R], *, whole: bool) -> Callable[P, R]:
+def _observe(step: Callable[P, R], *, whole: bool) -> Callable[P, R]:
     name = step.__name__.lstrip("_")
 
     @wraps(step)

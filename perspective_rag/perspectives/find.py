@@ -138,7 +138,7 @@ def extract(
     if skipped:
         return Extraction(request.question)
     if given is not None:
-        return _mended(extraction_of(request.question, given))
+        return _mend(extraction_of(request.question, given))
     name = f"extractor {type(extractor).__name__}"
     returns = "an Extraction or a list of perspectives"
     try:
@@ -150,7 +150,7 @@ def extract(
     except Exception as error:
         degrade("extract", f"no perspectives could be found: {error!r}", error)
         return Extraction(request.question)
-    extraction = _mended(extraction)
+    extraction = _mend(extraction)
     asks_judge = request.options.discover and request.options.judge_k
     judge = pair_judge(request.judge)
     if asks_judge and judge and not extraction.perspectives:
@@ -161,7 +161,7 @@ def extract(
     return extraction
 
 
-def _mended(extraction: Extraction) -> Extraction:
+def _mend(extraction: Extraction) -> Extraction:
     """The extraction with misspelt words and short forms of its root mended: what is searched and
     measured is the question that was meant. The trace's decisions say so.
     """
@@ -190,14 +190,14 @@ def extraction_of(question: str, given: Sequence[Perspective | str]) -> Extracti
     perspectives = as_perspectives(given)
     read = extract_by_rule(question)
     perspectives = tuple(
-        _stated(question, read, each) if isinstance(item, str) else each
+        _as_claim(question, read, each) if isinstance(item, str) else each
         for item, each in zip(given, perspectives, strict=True)
     )
     exclusive = len(perspectives) == 2 and (read.exclusive or read.kind == "alternatives")
     return Extraction(question, perspectives, kind=read.kind, exclusive=exclusive)
 
 
-def _stated(question: str, read: Extraction, named: Perspective) -> Perspective:
+def _as_claim(question: str, read: Extraction, named: Perspective) -> Perspective:
     """The perspective, its text a statement where it was a word for a side of a yes/no question, or
     an answer to "which" or "who" without named alternatives: elsewhere the rules are not sure.
     """

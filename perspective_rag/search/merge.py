@@ -105,7 +105,7 @@ def merge(
     fusion = fusion or request.options.fusion
     if fusion == "seats":
         rankings, keys = yield from in_own_order(request, rankings, keys)
-    return _merged(rankings, keys, fusion)
+    return _merge(rankings, keys, fusion)
 
 
 def merge_rankings(
@@ -119,10 +119,10 @@ def merge_rankings(
     Passages are the same when ``key`` says so; the first hit's text is kept.
     """
     keys = [[key(hit.passage) for hit in ranking.hits] for ranking in rankings]
-    return _merged(rankings, keys, fusion)
+    return _merge(rankings, keys, fusion)
 
 
-def _merged(
+def _merge(
     rankings: Sequence[Ranking], keys: Sequence[Sequence[str]], fusion: str
 ) -> list[Candidate]:
     brought: dict[str, str] = {}
@@ -131,7 +131,7 @@ def _merged(
         fused = reciprocal_rank_fusion(keys, weights=weights)
     else:
         if fusion == "seats":
-            brought = _seated(rankings, keys)
+            brought = _seat(rankings, keys)
         order = brought or round_robin(keys)
         fused = {name: 1.0 / position for position, name in enumerate(order, start=1)}
     asked = [own for r, own in zip(rankings, keys, strict=True) if r.query.perspective is None]
@@ -167,7 +167,7 @@ def _merged(
     ]
 
 
-def _seated(rankings: Sequence[Ranking], keys: Sequence[Sequence[str]]) -> dict[str, str]:
+def _seat(rankings: Sequence[Ranking], keys: Sequence[Sequence[str]]) -> dict[str, str]:
     """The names in the order of their seats, each with the query that brought it: of the queries of
     its side the one that has it highest.
     """

@@ -39,7 +39,7 @@ def rank_by_relevance(
     name the topic of a short question are marked (``with_names``).
     """
     options = request.options
-    ranked = yield from _ranked(
+    ranked = yield from _rank(
         request, question, candidates, max(depth or options.fetch_k, options.k)
     )
     return with_names(question, ranked)
@@ -63,7 +63,7 @@ def with_names(question: str, candidates: Sequence[Candidate]) -> list[Candidate
     ]
 
 
-def _ranked(
+def _rank(
     request: Request, question: str, candidates: Sequence[Candidate], depth: int
 ) -> Flow[list[Candidate]]:
     options, embedder = request.options, request.embedder
@@ -107,7 +107,7 @@ def _ranked(
     others = [c for c in head if c.embedding is None]
     rest = candidates[len(head) :]
     if known:
-        rest = [_measured(each, request.vectors[question]) for each in rest]
+        rest = [_measure(each, request.vectors[question]) for each in rest]
     return [*ordered, *others, *rest]
 
 
@@ -133,7 +133,7 @@ def with_relevance(
         return list(candidates)
     head = list(candidates[: max(request.options.fetch_k, request.options.k)])
     head = yield from with_stored_embeddings(request, head)
-    return [*(_measured(each, own) for each in head), *candidates[len(head) :]]
+    return [*(_measure(each, own) for each in head), *candidates[len(head) :]]
 
 
 def with_similarity(
@@ -149,13 +149,13 @@ def with_similarity(
     if own is None or all(map(_is_measured, chosen)):
         return list(chosen)
     placed = yield from with_stored_embeddings(request, chosen)
-    placed = [each if _is_measured(each) else _measured(each, own) for each in placed]
+    placed = [each if _is_measured(each) else _measure(each, own) for each in placed]
     lacking = [i for i, each in enumerate(placed) if not _is_measured(each)]
     if request.embedder is None or len(lacking) in (0, len(placed)):
         return placed
     more = yield from with_embeddings(request, [placed[i] for i in lacking], own, about=question)
     for i, each in zip(lacking, more, strict=True):
-        placed[i] = _measured(each, own)
+        placed[i] = _measure(each, own)
     return placed
 
 
@@ -163,7 +163,7 @@ def _is_measured(candidate: Candidate) -> bool:
     return "relevance" in candidate.scores
 
 
-def _measured(candidate: Candidate, own: Vector) -> Candidate:
+def _measure(candidate: Candidate, own: Vector) -> Candidate:
     if candidate.embedding is None or len(candidate.embedding) != len(own):
         return candidate
     value = float(cosine(candidate.embedding[None, :], own[None, :])[0, 0])

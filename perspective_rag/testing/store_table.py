@@ -31,7 +31,7 @@ class StoreTable:
         self._path, self._name = path, name
         self._new: dict[str, dict[str, str]] = {}
         self._absent: dict[str, str] = {}
-        self._rows = _parsed(self._section())
+        self._rows = _parse(self._section())
 
     def expect_rows(self, stores: Sequence[str]) -> None:
         """Checks that the document lists just these stores, in this order.
@@ -125,7 +125,7 @@ class StoreTable:
         return text.split(begin)[1].split(end)[0]
 
 
-def _parsed(section: str) -> dict[str, dict[str, str]]:
+def _parse(section: str) -> dict[str, dict[str, str]]:
     lines = [line for line in section.splitlines() if line.startswith("|")]
     table: list[list[Any]] = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     if len(table) < 2:

@@ -282,11 +282,11 @@ def both_ways(
     store: Store, text: str, vector: Vector | None, *, k: int, filter: Any
 ) -> tuple[Sequence[Hit], Sequence[Hit]]:
     """What ``search`` and ``asearch`` find."""
-    there = asyncio.run(_awaited(store, text, vector, k=k, filter=filter))
+    there = asyncio.run(_search_async(store, text, vector, k=k, filter=filter))
     return store.search(text, vector, k=k, filter=filter), there
 
 
-async def _awaited(
+async def _search_async(
     store: Store, text: str, vector: Vector | None, *, k: int, filter: Any
 ) -> Sequence[Hit]:
     return await store.asearch(text, vector, k=k, filter=filter)

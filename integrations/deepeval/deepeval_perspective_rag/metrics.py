@@ -115,12 +115,12 @@ class _ContextMetric(BaseMetric):
             Exception: What the judge raises.
         """
         self._check(test_case)
-        return self._kept(self._reader.read(*self._asked(test_case)))
+        return self._keep(self._reader.read(*self._question_of(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """The same as ``measure``, without blocking the event loop."""
         self._check(test_case)
-        return self._kept(await self._reader.aread(*self._asked(test_case)))
+        return self._keep(await self._reader.aread(*self._question_of(test_case)))
 
     def is_successful(self) -> bool | None:
         """Whether the threshold is reached; None, no verdict, where nothing was scored."""
@@ -143,12 +143,12 @@ class _ContextMetric(BaseMetric):
         if missing := [name for name in needed if getattr(test_case, name) is None]:
             raise MissingTestCaseParamsError(f"{self._title} needs {' and '.join(missing)}")
 
-    def _asked(self, test_case: LLMTestCase) -> tuple[str, list[str], Any]:
+    def _question_of(self, test_case: LLMTestCase) -> tuple[str, list[str], Any]:
         given = test_case.retrieval_context or []
         contexts = [each if isinstance(each, str) else each.context for each in given]
         return test_case.input, contexts, (test_case.metadata or {}).get("perspectives")
 
-    def _kept(self, result: RetrievalResult) -> float | None:
+    def _keep(self, result: RetrievalResult) -> float | None:
         score: Score = type(self)._score(result, self.judge, silent=self.silent_score)
         self.score, self.reason = score.value, score.reason
         if self.strict_mode and self.score is not None and self.score < 1.0:

@@ -85,7 +85,7 @@ class LangChainLLM:
         Raises:
             LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
-        held, config = self._held_to(prompt), child_config(prompt.name)
+        held, config = self._with_schema(prompt), child_config(prompt.name)
         try:
             if held is not None:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
@@ -102,7 +102,7 @@ class LangChainLLM:
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
-        held, config = self._held_to(prompt), child_config(prompt.name)
+        held, config = self._with_schema(prompt), child_config(prompt.name)
         try:
             if held is not None:
                 with suppress(Exception):
@@ -117,7 +117,7 @@ class LangChainLLM:
         self._refuses_schemas |= held is not None
         return _completion(reply, _secrets_of(self.model))
 
-    def _held_to(self, prompt: Prompt) -> Runnable[Any, Any] | None:
+    def _with_schema(self, prompt: Prompt) -> Runnable[Any, Any] | None:
         """The model held to the prompt's schema; None where there is none, or the model cannot."""
         if prompt.schema is None or self._refuses_schemas:
             return None

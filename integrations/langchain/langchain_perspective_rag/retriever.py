@@ -145,7 +145,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         super().__init__(**rest, **{name: getattr(options, name) for name in OPTION_NAMES})
         # What cannot work raises here, not at the first question.
         check_score_kind(self.score_kind)
-        pipeline, _ = self._asked({})
+        pipeline, _ = self._prepare({})
         if not pipeline.store.takes_vector:
             source = self.vectorstore if self.retriever is None else self.retriever
             warn_caller(text_only(source, pipeline))
@@ -218,12 +218,12 @@ class PerspectiveRetriever(RetrieverWithOptions):
             RetrievalError: Every search failed.
             CoverageError: A side stayed uncovered under ``coverage="require"``.
         """
-        pipeline, given = self._asked(arguments)
+        pipeline, given = self._prepare(arguments)
         return pipeline.retrieve(question, **given)
 
     async def aretrieve(self, question: str, **arguments: Unpack[CallArguments]) -> RetrievalResult:
         """The same as ``retrieve``, without blocking the event loop."""
-        pipeline, given = self._asked(arguments)
+        pipeline, given = self._prepare(arguments)
         return await pipeline.aretrieve(question, **given)
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
@@ -285,7 +285,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _named(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
+        options = _without_none(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
         heard = bool(run_manager.handlers)
         with children_of(run_manager.get_child(), heard=heard):
             result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
@@ -304,7 +304,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _named(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
+        options = _without_none(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
         heard = bool(run_manager.handlers)
         with children_of(run_manager.get_child(), heard=heard):
             result = await self.aretrieve(
@@ -320,7 +320,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
             return {**inner, "ls_retriever_name": params["ls_retriever_name"]}
         return described(params, self.vectorstore, self._embeddings())
 
-    def _asked(self, arguments: CallArguments) -> tuple[PerspectivePipeline, dict[str, Any]]:
+    def _prepare(self, arguments: CallArguments) -> tuple[PerspectivePipeline, dict[str, Any]]:
         """A pipeline for one question, and what to call it with."""
         check_names(arguments, _CALL_NAMES)
         given: dict[str, Any] = {"perspectives": None, "filter": None, **arguments}
@@ -359,5 +359,5 @@ class PerspectiveRetriever(RetrieverWithOptions):
         return self.vectorstore.embeddings
 
 
-def _named(**arguments: Any) -> dict[str, Any]:
+def _without_none(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}

@@ -55,7 +55,7 @@ class SteerableEmbeddings(Embeddings):
         Returns:
             The vector.
         """
-        steered = _steered()
+        steered = _steering_vector()
         return self.embeddings.embed_query(text) if steered is None else steered
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -64,11 +64,11 @@ class SteerableEmbeddings(Embeddings):
 
     async def aembed_query(self, text: str) -> list[float]:
         """The same as ``embed_query``, without blocking the event loop."""
-        steered = _steered()
+        steered = _steering_vector()
         return await self.embeddings.aembed_query(text) if steered is None else steered
 
 
-def _steered() -> list[float] | None:
+def _steering_vector() -> list[float] | None:
     steer = _STEER.get()
     if steer is None:
         return None

@@ -118,7 +118,7 @@ class LangChainStore:
         """
         values, wanted = self._call(vector, k, filter)
         name = type(self.vectorstore).__name__
-        found = traced_search(name, text, lambda: self._found(text, values, wanted))
+        found = traced_search(name, text, lambda: self._find(text, values, wanted))
         return self._hits(found, vector)
 
     async def asearch(
@@ -129,21 +129,21 @@ class LangChainStore:
         hits: list[Hit] = []
 
         def in_this_thread() -> list[Document]:
-            found = self._found(text, values, wanted)
+            found = self._find(text, values, wanted)
             hits.extend(self._hits(found, vector))
             return found
 
         async def find() -> list[Document]:
             if not self._awaits:
                 return await in_thread(in_this_thread)
-            found = await self._afound(text, values, wanted)
+            found = await self._afind(text, values, wanted)
             hits.extend(self._hits(found, vector))
             return found
 
         await atraced_search(type(self.vectorstore).__name__, text, find)
         return hits
 
-    def _found(
+    def _find(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
         vectorstore, written = self.vectorstore, "similarity_search_by_vector"
@@ -154,7 +154,7 @@ class LangChainStore:
             with self._steering(values):
                 return list(self.vectorstore.similarity_search(text, **wanted))
 
-    async def _afound(
+    async def _afind(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
         with scrubbing(self.vectorstore), self._what_to_do():
@@ -256,7 +256,7 @@ class RetrieverStore:
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """What the retriever finds, at most k."""
-        wanted = self._wanted(k, filter)
+        wanted = self._arguments(k, filter)
         with scrubbing(self.retriever):
             found = self.retriever.invoke(text, config=child_config("search"), **wanted)
         return [Hit(passage_of(document)) for document in found[:k]]
@@ -265,12 +265,12 @@ class RetrieverStore:
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
         """The same, through the retriever's ``ainvoke``."""
-        wanted = self._wanted(k, filter)
+        wanted = self._arguments(k, filter)
         with scrubbing(self.retriever):
             found = await self.retriever.ainvoke(text, config=child_config("search"), **wanted)
         return [Hit(passage_of(document)) for document in found[:k]]
 
-    def _wanted(self, k: int, filter: Any) -> dict[str, Any]:
+    def _arguments(self, k: int, filter: Any) -> dict[str, Any]:
         wanted = dict(self.search_kwargs)
         if self._takes_k:
             wanted["k"] = k

@@ -113,12 +113,12 @@ def _traced_call(step: Call, name: str, inputs: dict[str, Any]) -> Call:
         return step
     return replace(
         step,
-        function=partial(_judged, name, inputs, step.function),
-        afunction=partial(_ajudged, name, inputs, step.function),
+        function=partial(_run_judge, name, inputs, step.function),
+        afunction=partial(_arun_judge, name, inputs, step.function),
     )
 
 
-def _judged(
+def _run_judge(
     name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     config = ensure_config(child_config("judge"))
@@ -134,7 +134,7 @@ def _judged(
     return support
 
 
-async def _ajudged(
+async def _arun_judge(
     name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     # The judge works in a thread; its run is reported in the caller's event loop, to which

@@ -109,7 +109,7 @@ class HaystackLLM:
             LLMError: Whatever the generator raises, or no reply. Neither error nor reply holds a
                 key of the generator's.
         """
-        messages, held = _messages(prompt), self._held_to(prompt)
+        messages, held = _messages(prompt), self._schema_inputs(prompt)
         try:
             if held:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
@@ -126,7 +126,7 @@ class HaystackLLM:
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
-        messages, held = _messages(prompt), self._held_to(prompt)
+        messages, held = _messages(prompt), self._schema_inputs(prompt)
         try:
             if held:
                 with suppress(Exception):
@@ -140,7 +140,7 @@ class HaystackLLM:
         self._refuses_schemas |= bool(held)
         return self._completion(found)
 
-    def _held_to(self, prompt: Prompt) -> dict[str, Any]:
+    def _schema_inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Further inputs that hold the generator to the prompt's schema; none where it cannot."""
         generator = self.chat_generator
         if prompt.schema is None or self._refuses_schemas:

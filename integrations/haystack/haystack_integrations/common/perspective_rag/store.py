@@ -109,7 +109,7 @@ class HaystackStore:
             CapabilityError: A filter cannot reach the retriever, or it searches by vector and none
                 is given.
         """
-        wanted = self._wanted(text, vector, k, filter)
+        wanted = self._inputs_for(text, vector, k, filter)
         with scrubbing(self.retriever, self._document_store):
             found = run_component(self.retriever, **wanted)
         return self._hits(found["documents"][:k], vector)
@@ -118,7 +118,7 @@ class HaystackStore:
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
         """The same as ``search``, without blocking the event loop."""
-        wanted = self._wanted(text, vector, k, filter)
+        wanted = self._inputs_for(text, vector, k, filter)
         with scrubbing(self.retriever, self._document_store):
             if self._awaits:
                 found = await arun_component(self.retriever, **wanted)
@@ -126,7 +126,7 @@ class HaystackStore:
                 found = await in_thread(run_component, self.retriever, **wanted)
         return self._hits(found["documents"][:k], vector)
 
-    def _wanted(self, text: str, vector: Vector | None, k: int, filter: Any) -> dict[str, Any]:
+    def _inputs_for(self, text: str, vector: Vector | None, k: int, filter: Any) -> dict[str, Any]:
         if filter is not None:
             self.check_filter()
         if self.takes_vector and vector is None:

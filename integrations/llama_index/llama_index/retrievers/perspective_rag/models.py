@@ -116,7 +116,9 @@ class LlamaIndexLLM:
             if caller is not None:
                 # It may refuse the tool alone: a failure of the plain request is the model's.
                 with suppress(Exception):
-                    reply = caller.chat_with_tools([_tool(prompt)], **self._held(messages))
+                    reply = caller.chat_with_tools(
+                        [_tool(prompt)], **self._tool_arguments(messages)
+                    )
                     return _completion(reply, self._secrets, caller)
             reply = self.model.chat(messages, **self._arguments)
         except Exception as raised:
@@ -133,7 +135,9 @@ class LlamaIndexLLM:
         try:
             if caller is not None:
                 with suppress(Exception):
-                    reply = await caller.achat_with_tools([_tool(prompt)], **self._held(messages))
+                    reply = await caller.achat_with_tools(
+                        [_tool(prompt)], **self._tool_arguments(messages)
+                    )
                     return _completion(reply, self._secrets, caller)
             reply = await self.model.achat(messages, **self._arguments)
         except Exception as raised:
@@ -150,7 +154,7 @@ class LlamaIndexLLM:
         calls = isinstance(model, FunctionCallingLLM) and model.metadata.is_function_calling_model
         return model if calls and isinstance(model, FunctionCallingLLM) else None
 
-    def _held(self, messages: list[ChatMessage]) -> dict[str, Any]:
+    def _tool_arguments(self, messages: list[ChatMessage]) -> dict[str, Any]:
         return {"chat_history": messages, "tool_required": True, **self._arguments}
 
     @property

@@ -165,7 +165,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         Returns:
             Passages, coverage and trace; ``passage.source`` is the node.
         """
-        pipeline, bundle, hits = self._prepared(nodes, query)
+        pipeline, bundle, hits = self._prepare(nodes, query)
         return pipeline.choose(
             bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
         )
@@ -174,7 +174,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        pipeline, bundle, hits = self._prepared(nodes, query)
+        pipeline, bundle, hits = self._prepare(nodes, query)
         return await pipeline.achoose(
             bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
         )
@@ -182,16 +182,16 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        query = self._started(nodes, query_bundle)
-        return self._ended(self.report(nodes, query) if nodes else None)
+        query = self._begin(nodes, query_bundle)
+        return self._end(self.report(nodes, query) if nodes else None)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        query = self._started(nodes, query_bundle)
-        return self._ended(await self.areport(nodes, query) if nodes else None)
+        query = self._begin(nodes, query_bundle)
+        return self._end(await self.areport(nodes, query) if nodes else None)
 
-    def _started(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
+    def _begin(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
         if query is None:
             raise ConfigError("nodes are judged against a question: pass query_bundle or query_str")
         judge = judge_of(self._judge, self._llm)
@@ -201,14 +201,14 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         )
         return query
 
-    def _ended(self, result: RetrievalResult | None) -> list[NodeWithScore]:
+    def _end(self, result: RetrievalResult | None) -> list[NodeWithScore]:
         chosen = []
         if result is not None:
             chosen = nodes_of(tell(result), score_kind=self._score_kind)
         dispatcher.event(ReRankEndEvent(nodes=chosen))
         return chosen
 
-    def _prepared(
+    def _prepare(
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
     ) -> tuple[PerspectivePipeline, QueryBundle, list[Hit]]:
         bundle = bundle_of(query)

@@ -151,7 +151,7 @@ class LlamaIndexStore:
         ``Store.search``.
         """
         retriever, query = self._retriever(k, filter), self._query(text, vector)
-        nodes = self._retrieved(retriever, query)[:k]
+        nodes = self._retrieve(retriever, query)[:k]
         self._note(text, nodes)
         return self._hits(nodes, vector)
 
@@ -161,7 +161,7 @@ class LlamaIndexStore:
         """The same as ``search``, without blocking the event loop."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
         if not self._awaits(retriever):
-            nodes = await in_thread(self._retrieved, retriever, query)
+            nodes = await in_thread(self._retrieve, retriever, query)
             self._note(text, nodes[:k])
             return self._hits(nodes[:k], vector)
 
@@ -179,7 +179,7 @@ class LlamaIndexStore:
         self._note(text, nodes[:k])
         return self._hits(nodes[:k], vector)
 
-    def _retrieved(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
+    def _retrieve(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
         with scrubbing(self._vectors):
             try:
                 return retriever.retrieve(query)

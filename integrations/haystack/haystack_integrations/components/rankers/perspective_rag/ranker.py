@@ -180,7 +180,7 @@ class PerspectiveRanker(PerspectiveComponent):
             Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
             does.
         """
-        pipeline, store = self._prepared(documents, changes)
+        pipeline, store = self._prepare(documents, changes)
         return pipeline.choose(query, store.hits, perspectives=self._sides(perspectives), **changes)
 
     async def areport(
@@ -191,11 +191,11 @@ class PerspectiveRanker(PerspectiveComponent):
         **changes: Unpack[ChoiceOptions],
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        pipeline, store = self._prepared(documents, changes)
+        pipeline, store = self._prepare(documents, changes)
         sides = self._sides(perspectives)
         return await pipeline.achoose(query, store.hits, perspectives=sides, **changes)
 
-    def _prepared(
+    def _prepare(
         self, documents: Sequence[Document], changes: ChoiceOptions
     ) -> tuple[PerspectivePipeline, GivenDocuments]:
         changed_options(

@@ -161,9 +161,9 @@ class PerspectiveRetriever(PerspectiveComponent):
             )
         if document_embedder is not None and text_embedder is None:
             raise ConfigError("document_embedder= needs text_embedder= beside it")
-        self._pipeline = self._made()
+        self._pipeline = self._make_pipeline()
 
-    def _made(self) -> PerspectivePipeline:
+    def _make_pipeline(self) -> PerspectivePipeline:
         given = self._given
         embedder = None
         if given["text_embedder"] is not None:
@@ -302,9 +302,9 @@ class PerspectiveRetriever(PerspectiveComponent):
         Raises:
             CapabilityError: The retriever takes no filters.
         """
-        return search_tool(self._narrowed(filters), name=name, description=description)
+        return search_tool(self._narrow(filters), name=name, description=description)
 
-    def _narrowed(self, filters: dict[str, Any] | None) -> "PerspectiveRetriever":
+    def _narrow(self, filters: dict[str, Any] | None) -> "PerspectiveRetriever":
         if filters is None:
             return self
         self._store.check_filter()
