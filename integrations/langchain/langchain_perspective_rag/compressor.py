@@ -11,6 +11,10 @@ from pydantic import ConfigDict, Field
 from typing_extensions import Unpack
 
 from langchain_perspective_rag.arguments import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    CommonArguments,
     check_parts,
     embedder_of,
     extractor_of,
@@ -23,14 +27,7 @@ from langchain_perspective_rag.documents import (
     passage_dedup_key,
     passage_of,
 )
-from langchain_perspective_rag.events import atell, tell
-from langchain_perspective_rag.signatures import (
-    AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
-    CommonArguments,
-)
-from langchain_perspective_rag.tracing import children_of, traced
+from langchain_perspective_rag.tracing import atell, children_of, tell, traced
 from perspective_rag import (
     Hit,
     Limiter,

@@ -20,6 +20,13 @@ from typing_extensions import Self, Unpack
 
 from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.arguments import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    CallArguments,
+    RetrieverArguments,
+    RetrieverWithOptions,
+    WrapArguments,
     check_names,
     check_parts,
     embedder_of,
@@ -35,19 +42,9 @@ from langchain_perspective_rag.documents import (
     documents_of,
     passage_dedup_key,
 )
-from langchain_perspective_rag.events import atell, tell
-from langchain_perspective_rag.signatures import (
-    AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
-    CallArguments,
-    RetrieverArguments,
-    RetrieverWithOptions,
-    WrapArguments,
-)
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
-from langchain_perspective_rag.tracing import children_of, described, traced
+from langchain_perspective_rag.tracing import atell, children_of, described, tell, traced
 from langchain_perspective_rag.wrapping import adder, arguments_of
 from perspective_rag import (
     Limiter,
