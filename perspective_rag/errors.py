@@ -93,8 +93,15 @@ _ELSEWHERE = dict.fromkeys(("score_threshold", "similarity_cutoff", "min_score")
 
 
 def unknown_name(name: str, known: Iterable[str], kind: str) -> ConfigError:
-    """The error for a name that does not exist, with what does the same here, or else the nearest
-    one that does exist.
+    """Makes the error for a name that does not exist.
+
+    Args:
+        name: What was given.
+        known: The names that exist.
+        kind: What it names, e.g. "option".
+
+    Returns:
+        The error to raise; it names what does the same here, else the nearest name that exists.
     """
     if name in _ELSEWHERE:
         return ConfigError(f"unknown {kind} {name!r}; {_ELSEWHERE[name]}")

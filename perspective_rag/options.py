@@ -49,8 +49,9 @@ ALIASES = {
 
 
 class ChoiceOptions(TypedDict, total=False):
-    """The options of ``PipelineOptions`` that matter where nothing is searched: they judge and
-    choose among given passages. For editors and type checkers.
+    """The options of ``PipelineOptions`` that judge and choose among given passages, as keywords.
+
+    For editors and type checkers, like ``Options``.
     """
 
     k: int
@@ -78,9 +79,9 @@ class ChoiceOptions(TypedDict, total=False):
 
 
 class Options(ChoiceOptions, total=False):
-    """Every option of ``PipelineOptions``, as keyword arguments: ``**options: Unpack[Options]``.
+    """Every option of ``PipelineOptions``, as keywords: ``**options: Unpack[Options]``.
 
-    For editors and type checkers; what the options mean stands at ``PipelineOptions``.
+    For editors and type checkers; ``PipelineOptions`` says what each one means.
     """
 
     fetch_k: int
@@ -257,11 +258,19 @@ def changed_options(
     parameters: Iterable[str] = (),
     without: Iterable[str] = (),
 ) -> PipelineOptions:
-    """``options`` (None: the defaults) with ``changes``, as a wrapper takes them beside parameters
-    of its own.
+    """Applies the options that a wrapper was given beside parameters of its own.
 
-    ``parameters`` are further names to suggest for an unknown one, ``without`` options that have no
-    effect where nothing is searched. Raises ConfigError for both, and for a bad value.
+    Args:
+        options: Where to start; None: the defaults.
+        changes: Options by name or alias, with their values.
+        parameters: Names of the wrapper's own parameters, suggested for a misspelt name.
+        without: Options that have no effect in this wrapper, because it searches nothing.
+
+    Returns:
+        The options with the changes.
+
+    Raises:
+        ConfigError: A name is unknown or in ``without``, or a value is not allowed.
     """
     unused = set(without)
     names = {name for name in (*OPTION_NAMES, *ALIASES) if name not in unused}

@@ -34,44 +34,79 @@ from perspective_rag.types import (
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors, one row a text: shape (n, d)."""
+    """Turns texts into vectors."""
 
-    def embed_queries(self, texts: Sequence[str]) -> Matrix: ...
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """Embeds what is searched for.
 
-    def embed_passages(self, texts: Sequence[str]) -> Matrix: ...
+        Args:
+            texts: n queries.
+
+        Returns:
+            Shape (n, d), one row for each text.
+        """
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """Embeds what is searched in.
+
+        Args:
+            texts: n texts of passages.
+
+        Returns:
+            Shape (n, d), one row for each text, in the space of the queries.
+        """
 
 
 @runtime_checkable
 class Store(Protocol):
     """Finds passages.
 
-    ``takes_vector`` says whether ``vector`` is used (shape (d,)); when False the store searches by
-    ``text`` alone and ``vector`` is None. Hits come best first; their scores are higher-is-better,
-    or None. A store that computes in Python and never waits may have ``in_turn = True``: the
-    searches of a request are then made one after the other, because the GIL makes threads slower
-    here. A store that must be used in the thread that made it may have ``thread_bound = True``: its
-    searches are made in the caller's thread, one after the other; the time-out cannot cut them, and
-    an event loop waits while they run.
+    A store may also set ``in_turn = True`` or ``thread_bound = True``. With either, the searches of
+    a request run one after the other. ``in_turn`` is for a store that computes in Python and never
+    waits, where the GIL makes threads slower. ``thread_bound`` is for a store that works only in
+    the thread that made it: it is searched in the caller's thread, where no time-out can cut a
+    search and an event loop waits for it.
+
+    Attributes:
+        takes_vector: True: it searches by ``vector``; False: by ``text`` alone.
     """
 
     takes_vector: bool
 
     def search(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> Sequence[Hit]: ...
+    ) -> Sequence[Hit]:
+        """Finds the best passages for a query.
+
+        Args:
+            text: The query.
+            vector: Its vector, shape (d,); None where ``takes_vector`` is False.
+            k: Maximum number of hits.
+            filter: What the caller gave as filter; None: no filter.
+
+        Returns:
+            Hits, best first, with scores that are higher-is-better or None.
+        """
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> Sequence[Hit]: ...
+    ) -> Sequence[Hit]:
+        """The same as ``search``, without blocking the event loop."""
 
 
 @runtime_checkable
 class KeepsEmbeddings(Protocol):
-    """A store that can hand back the vectors of passages it found: rows in the order given, NaN
-    rows where it has none.
-    """
+    """A store that can hand back the vectors of passages it found."""
 
-    def embeddings_of(self, passages: Sequence[Passage]) -> Matrix: ...
+    def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
+        """Looks up the vectors of passages.
+
+        Args:
+            passages: n passages that the store found.
+
+        Returns:
+            Shape (n, d), rows in the order given; NaN rows where the store has no vector.
+        """
 
 
 @runtime_checkable
@@ -79,51 +114,90 @@ class LLM(Protocol):
     """A language model behind any API."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model's name, for messages and the keys of caches."""
 
-    def complete(self, prompt: Prompt) -> Completion: ...
+    def complete(self, prompt: Prompt) -> Completion:
+        """Sends one prompt.
 
-    async def acomplete(self, prompt: Prompt) -> Completion: ...
+        Args:
+            prompt: What to ask, and the form that the reply must have.
+
+        Returns:
+            The reply, with its token counts.
+        """
+
+    async def acomplete(self, prompt: Prompt) -> Completion:
+        """The same as ``complete``, without blocking the event loop."""
 
 
 @runtime_checkable
 class CompletesMany(Protocol):
-    """A language model that answers prompts together, best ``batch_size`` at a time: one Completion
-    or LLMError for each, in their order.
+    """A language model that answers several prompts at once.
+
+    Attributes:
+        batch_size: How many prompts it answers best at a time.
     """
 
     batch_size: int
 
-    def complete_many(self, prompts: Sequence[Prompt]) -> Sequence[Completion | LLMError]: ...
+    def complete_many(self, prompts: Sequence[Prompt]) -> Sequence[Completion | LLMError]:
+        """Sends prompts together.
+
+        Args:
+            prompts: What to ask.
+
+        Returns:
+            A Completion or an LLMError for each prompt, in their order.
+        """
 
 
 @runtime_checkable
 class Extractor(Protocol):
     """Finds the perspectives of a question."""
 
-    def extract(self, question: str) -> Flow[Extraction] | Extraction: ...
+    def extract(self, question: str) -> Flow[Extraction] | Extraction:
+        """Finds the sides that people take on a question.
+
+        Args:
+            question: The question as it was asked.
+
+        Returns:
+            The perspectives and how the question was read; without perspectives, retrieval is
+            plain.
+        """
 
 
 @runtime_checkable
 class Expander(Protocol):
-    """Writes queries for perspectives. The pipeline adds the question itself and removes
-    duplicates.
-    """
+    """Writes queries for perspectives."""
 
     def expand(
         self, question: str, perspectives: Sequence[Perspective]
-    ) -> Flow[list[Query]] | Sequence[Query]: ...
+    ) -> Flow[list[Query]] | Sequence[Query]:
+        """Writes the queries; the pipeline adds the question itself and removes duplicates.
+
+        Args:
+            question: The question.
+            perspectives: Its perspectives, at least one.
+
+        Returns:
+            Queries, each with the id of the perspective it is for.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projected:
-    """A query's vector, shape (d,), as its perspective changes it.
+    """A query's vector, changed by its perspective.
 
-    ``problem`` is the reason for falling back to the plain query, otherwise None. ``reranks``: the
-    hits of the search are put in the exact order by ``Projection.rerank``, which is handed
-    ``state`` back; ``fetch_k`` is how many hits that needs at least. ``store`` is searched instead
-    of the pipeline's own: one that holds the same passages, by the same ids, with vectors that were
-    projected ahead.
+    Args:
+        vector: Shape (d,), what the store is searched with.
+        problem: The reason for falling back to the plain query, otherwise None.
+        reranks: True: ``Projection.rerank`` puts the hits in their exact order.
+        fetch_k: Minimum number of hits that this order needs.
+        state: Handed back to ``Projection.rerank``.
+        store: Searched instead of the pipeline's own: the same passages by the same ids, with
+            vectors projected ahead.
     """
 
     vector: Vector
@@ -136,9 +210,11 @@ class Projected:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reranked:
-    """The exact scores of a search's hits, shape (n,), higher is better; None keeps their order.
+    """The exact scores of a search's hits.
 
-    ``decision`` is what was chosen and why, for the trace.
+    Args:
+        scores: Shape (n,), higher is better; None keeps the order of the hits.
+        decision: What was chosen and why, for the trace.
     """
 
     scores: Vector | None
@@ -147,87 +223,131 @@ class Reranked:
 
 @runtime_checkable
 class Projection(Protocol):
-    """Changes the vector of a query by the perspective it was written for.
-
-    ``texts`` are the texts whose vectors it needs; they are embedded in the batch of the queries.
-    ``query_vector`` gives the vector to search with, from the vectors of these texts and of the
-    query. ``rerank`` scores what the search found, rows (n, d); it is called only where
-    ``Projected.reranks`` is true. Pure: no calls, no state.
+    """Changes the vector of a query by the perspective it was written for. Pure: no calls, no
+    state.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name in the trace."""
 
-    def texts(self, query: Query, extraction: Extraction) -> Sequence[str]: ...
+    def texts(self, query: Query, extraction: Extraction) -> Sequence[str]:
+        """Names the texts whose vectors ``query_vector`` needs; they are embedded with the queries.
+
+        Args:
+            query: The query.
+            extraction: The question's perspectives.
+
+        Returns:
+            Texts, besides the query's own.
+        """
 
     def query_vector(
         self, query: Query, extraction: Extraction, vectors: Mapping[str, Vector]
-    ) -> Projected: ...
+    ) -> Projected:
+        """Computes the vector to search with.
 
-    def rerank(self, projected: Projected, rows: Matrix) -> Reranked: ...
+        Args:
+            query: The query.
+            extraction: The question's perspectives.
+            vectors: Vector of shape (d,) by text, for ``texts`` and the query.
+
+        Returns:
+            The vector, and whether the hits are to be reranked.
+        """
+
+    def rerank(self, projected: Projected, rows: Matrix) -> Reranked:
+        """Scores what the search found; called only where ``Projected.reranks`` is True.
+
+        Args:
+            projected: What ``query_vector`` returned.
+            rows: Vectors of the hits, shape (n, d).
+
+        Returns:
+            The scores, shape (n,).
+        """
 
 
 @runtime_checkable
 class Judge(Protocol):
     """Decides how likely a passage supports a perspective.
 
-    ``judge`` gives shape (n_passages, n_perspectives): P(support) in [0, 1], NaN where it could not
-    judge. ``threshold`` is the probability from which a passage leans to support, set on
-    development data. A judge may have a ``listing``, a ``ListingRule`` that says from when support
-    is shown as such; without one ``threshold`` says both.
+    A judge may have a ``listing``, a ``ListingRule`` that says from which probability support is
+    shown; without one, ``threshold`` does.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The judge's name, for messages."""
 
     @property
-    def threshold(self) -> float: ...
+    def threshold(self) -> float:
+        """P(support) from which a passage leans to support, set on development data."""
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix] | Matrix: ...
+    ) -> Flow[Matrix] | Matrix:
+        """Judges every passage against every perspective.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m), in [0, 1]; NaN where it could not judge.
+        """
 
 
 @runtime_checkable
 class JudgesSides(Protocol):
-    """A judge that reads a passage beside two statements that contradict each other.
-
-    ``judge_sides`` gives shape (n_passages, 2): P(the passage supports the first, the second side),
-    NaN where it could not judge. ``relevance`` (n_passages,) is the cosine of passage and question
-    on the scale of the packaged encoder, NaN where it is not known. ``sides_listing`` says from
-    when support read so is shown.
-    """
+    """A judge that reads a passage beside two statements that contradict each other."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The judge's name, for messages."""
 
     @property
-    def sides_listing(self) -> ListingRule | None: ...
+    def sides_listing(self) -> ListingRule | None:
+        """From which probability support read in this way is shown."""
 
     def judge_sides(
         self,
         sides: tuple[Perspective, Perspective],
         passages: Sequence[Passage],
         relevance: Vector,
-    ) -> Flow[Matrix] | Matrix: ...
+    ) -> Flow[Matrix] | Matrix:
+        """Judges passages against two opposite sides.
+
+        Args:
+            sides: The two statements.
+            passages: n passages.
+            relevance: Shape (n,), cosine of passage and question on the scale of the packaged
+                encoder; NaN where it is not known.
+
+        Returns:
+            P(the passage supports the first side) and P(it supports the second), shape (n, 2); NaN
+            where it could not judge.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """What a selector chooses from: n candidates, in the order of relevance, and m perspectives.
+    """What a selector chooses from: n candidates in the order of relevance, and m perspectives.
 
-    - ``relevance`` (n,): higher is better, by the place in that order.
-    - ``support`` (n, m): P(candidate supports perspective), NaN where it was not judged.
-    - ``listed`` (n, m): which of these are shown as support; ``quotas`` (m,): how many of the
-      chosen should be, for each perspective.
-    - ``weights`` (m,): higher = that perspective matters more.
-    - ``plain`` (n,): the place that plain search, with the question alone, gave a candidate, from 1
-      on; infinite where it did not find it.
-    - ``overlaps``: for each candidate the others that share a good part of its text.
-    - ``cosines`` (n,): cosine to the question, ``nearness`` (n, m): to each perspective; NaN where
-      it is not known.
-    - ``embeddings`` (n, d): NaN where one is not known; None where none is.
-    - ``coverage_weight`` in [0, 1]: what the option of that name says.
+    Attributes:
+        relevance: Shape (n,), higher is better, by the place in that order.
+        support: Shape (n, m), P(candidate supports perspective); NaN where it was not judged.
+        listed: Shape (n, m), which of these are shown as support.
+        quotas: m counts: how many of the chosen should be listed under each perspective.
+        weights: Shape (m,), higher = that perspective matters more.
+        plain: Shape (n,), the place of a candidate in a plain search with the question, from 1;
+            infinite where that did not find it.
+        overlaps: For each candidate, the others that share a good part of its text.
+        cosines: Shape (n,), cosine to the question; NaN where it is not known.
+        nearness: Shape (n, m), cosine to each perspective; NaN where it is not known.
+        embeddings: Shape (n, d), NaN rows where one is not known; None where none is.
+        coverage_weight: The option of that name, in [0, 1]; higher = support counts more against
+            relevance.
     """
 
     relevance: Vector
@@ -243,30 +363,40 @@ class Choice:
     coverage_weight: float
 
     def plain_order(self) -> list[int]:
-        """The candidates, those that plain search found first, in its order."""
+        """Lists the candidates in the order of plain search, those it did not find last."""
         order: list[int] = np.argsort(self.plain, kind="stable").tolist()
         return order
 
 
 @runtime_checkable
 class Selector(Protocol):
-    """Chooses at most ``k`` of the candidates: their places, in the order they are to be shown.
+    """Chooses the passages to return.
 
-    Anything of this shape is one. Passages that repeat others are not among the candidates, and
-    ``max_per_source`` is seen to outside. One that raises is replaced by the default, which is
-    recorded.
+    Passages that repeat others are not among the candidates, and ``max_per_source`` is kept
+    outside. A selector that raises is replaced by the default, and the trace records it.
     """
 
-    def select(self, choice: Choice, k: int) -> Selection: ...
+    def select(self, choice: Choice, k: int) -> Selection:
+        """Chooses at most k candidates.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose, at least 1.
+
+        Returns:
+            Their places among the candidates, in the order to show them.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What a judge of lists says of n passages.
+    """What a judge of lists says of n passages and m perspectives.
 
-    ``support``, shape (n, n_perspectives), is P(support), NaN where it could not judge. ``proofs``
-    holds for each passage, by perspective id, the words that prove the support. ``own`` (n,): which
-    verdicts are the judge's own, and not those of one that stood in for it.
+    Args:
+        support: Shape (n, m), P(support); NaN where it could not judge.
+        proofs: For each passage, by perspective id, the words that prove the support.
+        own: Shape (n,), True where the verdict is the judge's own, False where another judge stood
+            in.
     """
 
     support: Matrix
@@ -276,18 +406,15 @@ class Judged:
 
 @runtime_checkable
 class JudgesLists(Protocol):
-    """A judge that reads the candidates of a question together, beside all its sides.
-
-    It is given up to ``batch_size`` candidates at once (None: it reads no lists after all), and no
-    more than the option ``judge_k`` for a question. ``question`` may be empty; ``relevance`` is
-    that of ``JudgesSides``; ``exclusive`` says that the perspectives contradict each other.
-    """
+    """A judge that reads the candidates of a question together, beside all its sides."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The judge's name, for messages."""
 
     @property
-    def batch_size(self) -> int | None: ...
+    def batch_size(self) -> int | None:
+        """Maximum number of candidates for one call; None: it reads no lists after all."""
 
     def judge_list(
         self,
@@ -297,55 +424,95 @@ class JudgesLists(Protocol):
         relevance: Vector,
         *,
         exclusive: bool = False,
-    ) -> Flow[Judged] | Judged: ...
+    ) -> Flow[Judged] | Judged:
+        """Judges a list of candidates, for one question at most ``judge_k`` in all.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: m sides.
+            passages: n passages, at most ``batch_size``.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+            exclusive: True: the perspectives contradict each other.
+
+        Returns:
+            The support of each side by each passage, with proofs.
+        """
 
 
 @runtime_checkable
 class SecondJudge(Protocol):
-    """A judge that reads again what another one would list.
-
-    ``read_again`` gives shape (n, 2): P(passages[i] supports sides[i]), the first of which is
-    contradicted by the second (None: by its negation); NaN where it could not judge. ``first`` has
-    that shape and holds what the first judge said, NaN where it said nothing. ``second_listing``
-    says from when support read so is listed.
-    """
+    """A judge that reads again what another one would list."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The judge's name, for messages."""
 
     @property
-    def second_listing(self) -> ListingRule: ...
+    def second_listing(self) -> ListingRule:
+        """From which probability support is listed after the second reading."""
 
     def read_again(
         self,
         sides: Sequence[tuple[Perspective, Perspective | None]],
         passages: Sequence[Passage],
         first: Matrix,
-    ) -> Flow[Matrix] | Matrix: ...
+    ) -> Flow[Matrix] | Matrix:
+        """Judges n passages, each against a side and what contradicts it.
+
+        Args:
+            sides: For each passage a side and the one that contradicts it (None: its negation).
+            passages: n passages.
+            first: Shape (n, 2), what the first judge said; NaN where it said nothing.
+
+        Returns:
+            P(the passage supports the side) and P(it supports what contradicts it), shape (n, 2);
+            NaN where it could not judge.
+        """
 
 
 @runtime_checkable
 class Answerer(Protocol):
-    """Puts a result into sentences that cite its passages."""
+    """Writes the answer to a question from the passages found."""
 
-    def answer(self, result: RetrievalResult) -> Flow[Answer] | Answer: ...
+    def answer(self, result: RetrievalResult) -> Flow[Answer] | Answer:
+        """Puts a result into sentences that cite its passages.
+
+        Args:
+            result: What retrieval returned.
+
+        Returns:
+            The answer, claim by claim.
+        """
 
 
 @runtime_checkable
 class TellsClaims(Protocol):
-    """An answerer that tells of each claim as soon as it has it.
-
-    ``answer_telling`` is ``answer`` and calls ``tell`` with claims between its steps; the answer
-    may hold further ones.
-    """
+    """An answerer that hands out each claim as soon as it has it."""
 
     def answer_telling(
         self, result: RetrievalResult, tell: Callable[[Claim], None]
-    ) -> Flow[Answer]: ...
+    ) -> Flow[Answer]:
+        """Answers as ``answer`` does, and tells of claims on the way.
+
+        Args:
+            result: What retrieval returned.
+            tell: Called with each claim between the answerer's steps.
+
+        Returns:
+            The answer; it may hold further claims.
+        """
 
 
 @runtime_checkable
 class StreamsText(Protocol):
     """A language model that gives its reply piece by piece."""
 
-    def stream(self, prompt: Prompt) -> Iterator[str]: ...
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Sends one prompt.
+
+        Args:
+            prompt: What to ask.
+
+        Returns:
+            The pieces of the reply, in order.
+        """

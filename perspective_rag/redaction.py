@@ -59,7 +59,15 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
 
 
 def without_secrets(text: str, known: Iterable[str]) -> str:
-    """A text without these secrets, as they are and as addresses and strings write them."""
+    """Removes known secrets from a text, in plain form and as addresses and strings write them.
+
+    Args:
+        text: The text.
+        known: The secrets, as ``secrets_of`` finds them; those under 7 characters are left alone.
+
+    Returns:
+        The text with ``***`` in their place.
+    """
     for secret in known:
         if len(secret) >= _LEAST:
             plain = secret.encode("utf-8", "surrogatepass")
@@ -92,7 +100,15 @@ def scrubbed(error: Exception, known: Iterable[str] = ()) -> Exception:
 
 @contextmanager
 def scrubbing(*settings: object) -> Iterator[None]:
-    """What is raised inside is ``scrubbed``, of what ``secrets_of`` finds in the settings too."""
+    """Removes secrets from whatever is raised inside, its causes and notes included.
+
+    Args:
+        *settings: Clients or mappings whose secrets (``secrets_of``) are removed, besides what
+            looks like one.
+
+    Yields:
+        Nothing.
+    """
     try:
         yield
     except Exception as error:
@@ -110,11 +126,15 @@ def raise_scrubbed(error: Exception, known: Iterable[str] = ()) -> NoReturn:
 
 
 def secrets_of(*settings: object) -> list[str]:
-    """The values of the fields that hold secrets, at any depth, and the users of addresses.
+    """Finds the secrets in the settings of a client.
 
-    Settings are mappings, or objects with attributes. A value with ``get_secret_value`` (pydantic's
-    ``SecretStr``) or ``resolve_value`` (Haystack's ``Secret``) is a secret whatever its field is
-    called.
+    Args:
+        *settings: Mappings, or objects with attributes.
+
+    Returns:
+        The values of fields named like secrets, at any depth, and the users and passwords in
+        addresses. A value with ``get_secret_value`` (pydantic) or ``resolve_value`` (Haystack) is a
+        secret whatever its field is called.
     """
     fields = (
         each if isinstance(each, Mapping) else getattr(each, "__dict__", {}) for each in settings

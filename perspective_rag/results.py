@@ -479,7 +479,14 @@ _PARTS = {
 
 
 def check_score_kind(kind: Any) -> None:
-    """Raises ConfigError for what is no ``ScoreKind``."""
+    """Checks an option ``score_kind``.
+
+    Args:
+        kind: What was given.
+
+    Raises:
+        ConfigError: It is no ``ScoreKind``.
+    """
     if kind not in ("similarity", "selection"):
         raise ConfigError(f'score_kind must be "similarity" or "selection", got {kind!r}')
 
@@ -500,11 +507,18 @@ def similarity_of(candidate: Candidate) -> float | None:
 def scores_of(
     result: RetrievalResult, kind: ScoreKind, *, given: Mapping[str, float] | None = None
 ) -> list[float | None]:
-    """The score of every candidate, as ``kind`` says.
+    """Computes the score of every returned document, higher is better.
 
-    Similarities are not in the order of the choice; None where one is not known. ``given`` has the
-    source's own scores by passage id, for candidates of which nothing else is known. Where none is
-    known, the selection's scores take their place: these never rise from one to the next.
+    Args:
+        result: The result.
+        kind: "similarity" = similarity to the question, not in the order of the choice; "selection"
+            = score of the choice, which never rises from one to the next.
+        given: The source's own scores by passage id, for candidates whose similarity nothing else
+            says.
+
+    Returns:
+        A score for each candidate; None where its similarity is not known. Where no similarity is
+        known at all, the scores of the choice.
     """
     own = given or {}
     similar = [
@@ -526,13 +540,22 @@ def _selection(result: RetrievalResult) -> list[float]:
 
 
 def annotations_of(result: RetrievalResult) -> list[dict[str, str | float]]:
-    """The metadata to add to each candidate.
+    """Makes the metadata that a wrapper adds to each returned document.
 
-    ``perspective_rag_similarity`` (absent where not known) and ``perspective_rag_selection`` are
-    numbers; ``perspective_rag_state`` is the ``State``: "takes a side", "argues both ways", "takes
-    no side", "not sorted" or "not judged"; ``perspective_rag_supports`` and
-    ``perspective_rag_perspectives`` the ids and the texts of the perspectives under which it is
-    listed, separated by "; "; ``perspective_rag_report`` is what ``report_in`` reads.
+    - ``perspective_rag_similarity``: similarity to the question, higher is nearer; absent where it
+      is not known
+    - ``perspective_rag_selection``: score of the choice
+    - ``perspective_rag_state``: "takes a side", "argues both ways", "takes no side", "not sorted"
+      or "not judged"
+    - ``perspective_rag_supports``, ``perspective_rag_perspectives``: ids and texts of the
+      perspectives under which it is listed, separated by "; "
+    - ``perspective_rag_report``: all of it; ``report_in`` reads it
+
+    Args:
+        result: The result.
+
+    Returns:
+        The metadata for each candidate, in their order.
     """
     against: list[list[str]] = [[] for _ in result.candidates]
     for one, other in result.contradictions:
@@ -584,17 +607,28 @@ def _annotation(
 
 
 def report_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The report in the metadata of a document or node that a wrapper returned.
+    """Reads the report in the metadata of a document or node that a wrapper returned.
 
-    ``state`` (the ``State``), ``sides`` (every perspective of the question, id to text), ``scores``
-    (of every stage), ``reported`` (whether it only tells what others say),
-    ``support`` (perspective id to probability), ``supports`` (the ids
-    of the perspectives under which it is listed), ``perspectives`` (their texts), ``verdicts``
-    (perspective id to ``Verdict``), ``contradicts`` (ids of returned
-    passages that are listed under a contradicting perspective), ``found_by`` (the queries that
-    found it) and ``proofs`` (perspective id to ``start`` and ``end`` in the passage, in characters,
-    and ``text``: the words that prove the support, where the judge quoted them). Raises ConfigError
-    where there is none, and for what no wrapper has written.
+    - ``state``: "takes a side", "argues both ways", "takes no side", "not sorted" or "not judged"
+    - ``sides``: every perspective of the question, id to text
+    - ``supports``, ``perspectives``: ids and texts of the perspectives under which it is listed
+    - ``support``: perspective id to P(support)
+    - ``verdicts``: perspective id to the verdict
+    - ``proofs``: perspective id to the words that prove the support, where the judge quoted them:
+      ``text``, and its ``start`` and ``end`` in the passage, in characters
+    - ``contradicts``: ids of returned passages that are listed under a contradicting perspective
+    - ``reported``: whether it only tells what others say
+    - ``scores``: the score of every stage
+    - ``found_by``: the queries that found it
+
+    Args:
+        metadata: The document's metadata.
+
+    Returns:
+        The report, with these keys.
+
+    Raises:
+        ConfigError: The metadata has no report, or one that no wrapper wrote.
     """
     if REPORT not in metadata:
         raise ConfigError(f"no report: the metadata has no {REPORT!r}, as no wrapper returned it")
@@ -617,5 +651,12 @@ def _is_report(report: Mapping[str, Any]) -> bool:
 
 
 def without_annotations(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata as it was before a wrapper added to it."""
+    """Removes from metadata what a wrapper added.
+
+    Args:
+        metadata: The metadata of a returned document; it stays as it is.
+
+    Returns:
+        The metadata as it was before.
+    """
     return {key: value for key, value in metadata.items() if key not in ANNOTATIONS}

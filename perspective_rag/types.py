@@ -289,7 +289,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Chosen candidates: their ``indices`` in the order picked and the ``scores`` at the pick."""
+    """Chosen candidates, in the order picked.
+
+    Args:
+        indices: Their places among the candidates, from 0.
+        scores: Their scores at the pick, higher is better.
+    """
 
     indices: Sequence[int]
     scores: Sequence[float]

@@ -61,17 +61,21 @@ def as_text(value: Any) -> str:
 
 
 def copy_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata that shares nothing with the given one, but the values that cannot be copied.
+    """Copies metadata, so that changes in the copy stay there.
 
-    Metadata may hold anything, a lock or an open file too: the plain retriever hands it on.
+    Args:
+        metadata: May hold anything, a lock or an open file too.
+
+    Returns:
+        A deep copy; a value that cannot be copied is shared.
     """
     try:
         return copy.deepcopy(dict(metadata))
     except Exception:  # whatever a value's own code raises; value by value, the rest is copied
-        return {key: _copied(value) for key, value in metadata.items()}
+        return {key: _copy(value) for key, value in metadata.items()}
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     try:
         return copy.deepcopy(value)
     except Exception:  # shared with the caller, as the plain retriever would
@@ -178,10 +182,20 @@ def check_components(**given: Any) -> None:
 
 
 def check_component(parameter: str, value: T, *, framework: str = "") -> T:
-    """``value``, if it can be the component that ``parameter`` asks for.
+    """Checks that a value has the methods of the component that a parameter asks for.
 
-    ``parameter`` is a key of ``_KINDS``; ``framework`` names what else is accepted there, such as
-    "a LangChain model". Raises ConfigError that says what was given and what to pass instead.
+    Args:
+        parameter: The parameter's name: "store", "embedder", "embeddings", "llm", "judge",
+            "second_judge", "extractor", "expander", "answerer", "selector", "fallback", "options",
+            "telemetry" or "limiter".
+        value: What was given.
+        framework: What else is accepted, for the error, e.g. "a LangChain model".
+
+    Returns:
+        ``value``.
+
+    Raises:
+        ConfigError: It does not fit; the error says what was given and what to pass instead.
     """
     kind = _KINDS[parameter]
     lacking = [name for name in kind.members if not hasattr(value, name)]
@@ -189,12 +203,12 @@ def check_component(parameter: str, value: T, *, framework: str = "") -> T:
         return value
     wanted = f"{framework}, or {kind.title} of perspective_rag" if framework else kind.title
     raise ConfigError(
-        f"{parameter} must be {wanted} (an object with {_listed(kind.members)}); "
-        f"got {_given(value, lacking, kind)}"
+        f"{parameter} must be {wanted} (an object with {_join(kind.members)}); "
+        f"got {_describe(value, lacking, kind)}"
     )
 
 
-def _given(value: Any, lacking: list[str], kind: _Kind) -> str:
+def _describe(value: Any, lacking: list[str], kind: _Kind) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}: pass an instance, {value.__name__}(...)"
     if inspect.isroutine(value) or isinstance(value, functools.partial):
@@ -208,9 +222,9 @@ def _given(value: Any, lacking: list[str], kind: _Kind) -> str:
         return (shown if len(shown) <= 60 else f"{shown[:57]}...") + hint
     name = type(value).__name__
     article = "an" if name[:1].lower() in "aeiou" else "a"
-    return f"{article} {name}, which lacks {_listed(lacking)}{hint}"
+    return f"{article} {name}, which lacks {_join(lacking)}{hint}"
 
 
-def _listed(names: list[str] | tuple[str, ...]) -> str:
+def _join(names: list[str] | tuple[str, ...]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

@@ -45,11 +45,19 @@ def within_limit(groups: Sequence[Hashable], limit: int | None) -> list[int]:
 def select(
     request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
-    """k passages, by relevance and by what they add to the coverage, as the request's selector
-    chooses; where that fails, which is recorded, the default one does.
+    """Chooses k passages by the request's selector.
 
-    In the order of the candidates where nothing was judged, and where a reranking by stance has put
-    first what the question asks for.
+    Where that fails, the trace records it and ``PlainFirst`` chooses. Where nothing was judged, or
+    ``rerank="stance"`` has put first what the question asks for, the order of the candidates
+    decides.
+
+    Args:
+        request: The question, its options and the selector.
+        extraction: The perspectives.
+        candidates: Candidates, best first.
+
+    Returns:
+        At most k candidates, in the order to show them.
     """
     try:
         return _select_by(request.selector, request, extraction, candidates)
@@ -120,7 +128,7 @@ def choose(
             exclusive=exclusive,
             vectors=vectors,
         )
-        picked = _checked((selector or PlainFirst()).select(given, options.k), selector, len(pool))
+        picked = _check((selector or PlainFirst()).select(given, options.k), selector, len(pool))
         chosen = [pool[i] for i in picked.indices]
         kept = within_limit([sources[i] for i in chosen], options.max_per_source)
         if len(kept) == len(chosen):
@@ -140,7 +148,7 @@ def choose(
     ]
 
 
-def _checked(picked: Selection, selector: Selector | None, available: int) -> Selection:
+def _check(picked: Selection, selector: Selector | None, available: int) -> Selection:
     """The selection, if it is one; raises ConfigError that names the selector for others."""
     places = getattr(picked, "indices", None)
     if (

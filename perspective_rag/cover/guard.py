@@ -91,16 +91,27 @@ def guard(
     candidates: Sequence[Candidate],
     chosen: Sequence[Candidate],
 ) -> Flow[list[Candidate]]:
-    """The chosen candidates, after a second look for the perspectives they do not cover.
+    """Looks again for the perspectives that the chosen candidates do not cover.
 
-    First what a perspective's own query already found and nobody judged, ``BATCH`` for each
-    perspective still uncovered. Then each round searches once for every perspective still
-    uncovered, in words that were not searched for yet (``_wordings``), within what ``max_queries``
-    leaves. What is new is judged, ``BATCH`` a search, in the order of its own query, and k are
-    chosen again from all that was judged: a find has the same chance as any other passage, and
-    what plain search returns keeps its places as before. Rounds end when everything is covered, no
-    wording is left, or ``guard_searches`` or ``guard_seconds`` is spent, and, with a judge that
-    reads lists, where ``judge_k`` candidates were judged: what is judged again costs a call.
+    First it judges what a perspective's own query already found and nobody judged, one batch for
+    each uncovered perspective. Then each round searches once for every perspective still uncovered,
+    in words not searched for yet, and judges one batch of the new passages for each search. After
+    each step k are chosen again from all that was judged: a find has the same chance as any other
+    passage, and what plain search returns keeps its places as before.
+
+    Rounds end when everything is covered, no wording is left, or ``guard_searches``,
+    ``guard_seconds`` or ``max_queries`` is spent, and, with a judge that reads lists, when
+    ``judge_k`` candidates were judged.
+
+    Args:
+        request: The question and its options.
+        extraction: The perspectives.
+        queries: What was searched for.
+        candidates: All candidates.
+        chosen: Those that were chosen.
+
+    Returns:
+        At most k candidates; ``chosen`` where nothing better was found.
     """
     options = request.options
     if options.judge_k == 0 or not is_judged(request, extraction):
@@ -139,7 +150,7 @@ def _judge_found(
 ) -> Flow[None]:
     """Judges the best that the uncovered perspectives' queries found, and chooses again."""
     waiting: dict[str, Candidate] = {}
-    for perspective in _uncovered(request, extraction, state):
+    for perspective in _lacking(request, extraction, state):
         wordings = {query.text for query in queries if query.perspective == perspective.id}
         found = [
             key
@@ -190,7 +201,7 @@ def _may_judge(request: Request, state: _State) -> bool:
     return judgements_left(request, state.pool.values()) != 0
 
 
-def _uncovered(request: Request, extraction: Extraction, state: _State) -> list[Perspective]:
+def _lacking(request: Request, extraction: Extraction, state: _State) -> list[Perspective]:
     covered = coverage_of(
         state.chosen,
         extraction.perspectives,
@@ -203,7 +214,7 @@ def _uncovered(request: Request, extraction: Extraction, state: _State) -> list[
 def _next_queries(request: Request, extraction: Extraction, state: _State) -> list[Query]:
     """For each uncovered perspective the next wording that was not searched yet, if any."""
     found = []
-    for perspective in _uncovered(request, extraction, state):
+    for perspective in _lacking(request, extraction, state):
         wordings = _wordings(request, extraction, perspective, state)
         text = next((text for text in wordings if text not in state.searched), None)
         if text is not None:

@@ -54,14 +54,26 @@ def _least_useful(covers: NDArray[np.bool_], wanted: NDArray[np.int_]) -> int | 
 
 @dataclass(frozen=True, slots=True)
 class PlainFirst:
-    """The default: what plain search returns, exchanged where that covers more; see
-    ``plain_first``. What is listed under a perspective that lacks its quota comes in too. Where
-    plain search is one-sided, each perspective that it lacks has a quota of k / m (rounded down):
-    one passage against four would still lean the way the search does.
+    """The default: what plain search returns, exchanged where that covers more.
+
+    The best exchange is made first, as long as one improves the value of ``JointCoverage``, with 1
+    / log2(1 + place in plain search) as relevance; at most half of the k give their places to
+    others (``maths.coverage.plain_first``). Then candidates come in that are listed under a
+    perspective short of its quota. Where plain search is one-sided, each perspective that it lacks
+    has a quota of k / m (rounded down): one passage against four would still lean the way the
+    search does.
     """
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The choice."""
+        """Chooses, with 1 - ``coverage_weight`` as the weight of relevance.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
+        """
         picked = plain_first(
             choice.support,
             k,
@@ -70,17 +82,29 @@ class PlainFirst:
             weights=choice.weights,
             overlaps=choice.overlaps,
         )
-        return _repaired(choice, picked, _quotas_where_one_sided(choice, k))
+        return _fill_quotas(choice, picked, _quotas_where_one_sided(choice, k))
 
 
 @dataclass(frozen=True, slots=True)
 class JointCoverage:
-    """The set that most probably covers every perspective, wherever it comes from; see
-    ``joint_coverage``.
+    """The set that most probably covers every perspective, wherever it comes from.
+
+    It maximises w mean(rel_i) + (1 - w) prod over p of C_p(S), smoothed, where C_p(S) = 1 - prod
+    over i in S of (1 - P_ip) is the probability that the set S covers perspective p, and w = 1 -
+    ``coverage_weight``. With two perspectives the product is MRecall@k in expectation (BERDS,
+    section 3). See ``maths.coverage.joint_coverage``.
     """
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The choice."""
+        """Chooses, then lets in what is listed under a perspective short of its quota.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
+        """
         picked = joint_coverage(
             choice.relevance,
             choice.support,
@@ -88,19 +112,33 @@ class JointCoverage:
             relevance_weight=1.0 - choice.coverage_weight,
             weights=choice.weights,
         )
-        return _repaired(choice, picked, choice.quotas)
+        return _fill_quotas(choice, picked, choice.quotas)
 
 
 @dataclass(frozen=True, slots=True)
 class GreedyCoverage:
-    """One after the other by relevance and by the judged coverage that it adds; see
-    ``coverage_greedy``. ``relevance_weight`` in [0, 1]: higher = more relevance, less coverage.
+    """One after the other, by relevance and by the judged coverage that each adds.
+
+    Each pick maximises w rel_i + (1 - w) sum over p of u_p P_ip prod over picked j of (1 - P_jp):
+    xQuAD with a judge's P(support) (Santos, Macdonald and Ounis, WWW 2010). See
+    ``maths.coverage.coverage_greedy``.
+
+    Args:
+        relevance_weight: w in [0, 1]; higher = more relevance, less coverage.
     """
 
     relevance_weight: float = 0.5
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The choice."""
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
+        """
         return coverage_greedy(
             choice.relevance,
             choice.support,
@@ -112,18 +150,34 @@ class GreedyCoverage:
 
 @dataclass(frozen=True, slots=True)
 class XQuAD:
-    """``GreedyCoverage`` with the cosine of passage and perspective in place of what a judge says
-    (Santos, Macdonald and Ounis, WWW 2010). ``inferred=True``: a perspective weighs as much as the
-    relevant passages are near to it (RxQuAD).
+    """``GreedyCoverage`` by cosines of passage and perspective, without a judge.
+
+    The method of Santos, Macdonald and Ounis, WWW 2010.
+
+    Args:
+        relevance_weight: In [0, 1]; higher = more relevance, less coverage.
+        inferred: True: a perspective weighs as much as the relevant passages are near to it
+            (RxQuAD).
     """
 
     relevance_weight: float = 0.5
     inferred: bool = False
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The choice; raises ConfigError where cosines are not known."""
-        relevance = _known(choice.cosines, "the question").clip(0.0, 1.0)
-        nearness = _known(choice.nearness, "the perspectives").clip(0.0, 1.0)
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
+
+        Raises:
+            ConfigError: A cosine to the question or to a perspective is not known.
+        """
+        relevance = _check_known(choice.cosines, "the question").clip(0.0, 1.0)
+        nearness = _check_known(choice.nearness, "the perspectives").clip(0.0, 1.0)
         weights = relevance @ nearness if self.inferred else choice.weights
         return coverage_greedy(
             relevance, nearness, k, relevance_weight=self.relevance_weight, weights=weights
@@ -132,26 +186,51 @@ class XQuAD:
 
 @dataclass(frozen=True, slots=True)
 class MMR:
-    """Relevant, and unlike what was chosen before; see ``mmr``. ``mmr_lambda`` in [0, 1]: 1.0 =
-    relevance alone, lower = more diversity.
+    """Relevant, and unlike what was chosen before.
+
+    Each pick maximises w Sim1(i) - (1 - w) max over picked j of Sim2(i, j), by the cosines to the
+    question and between the candidates (Carbonell and Goldstein, SIGIR 1998; BERDS, Equation 1).
+    See ``maths.mmr.mmr``.
+
+    Args:
+        mmr_lambda: w in [0, 1]; 1.0 = relevance alone, lower = more diversity.
     """
 
     mmr_lambda: float = 0.5
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The choice; raises ConfigError where vectors are not known."""
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
+
+        Raises:
+            ConfigError: A vector of a candidate, or its cosine to the question, is not known.
+        """
         if choice.embeddings is None:
-            raise _unknown("vectors of the candidates")
-        relevance = scale_relevance(_known(choice.cosines, "the question"))
+            raise _unknown_error("vectors of the candidates")
+        relevance = scale_relevance(_check_known(choice.cosines, "the question"))
         return mmr_from_embeddings(relevance, choice.embeddings, k, mmr_lambda=self.mmr_lambda)
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """The first k of plain search, with the question alone, whatever a judge says."""
+    """The first k of plain search with the question, whatever a judge says."""
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The choice."""
+        """Takes the first k.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, with 1 / place as score.
+        """
         order = choice.plain_order()[:k]
         return Selection(tuple(order), tuple(1.0 / place for place in range(1, len(order) + 1)))
 
@@ -168,7 +247,7 @@ def _quotas_where_one_sided(choice: Choice, k: int) -> list[int]:
     ]
 
 
-def _repaired(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selection:
+def _fill_quotas(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selection:
     """The selection once each perspective has its quota, where candidates are listed under it. One
     that comes in has the score of the place it takes, so that scores never rise.
     """
@@ -176,11 +255,11 @@ def _repaired(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selec
     return Selection(tuple(chosen), tuple(picked.scores))
 
 
-def _known(cosines: Vector | Matrix, to: str) -> Vector:
+def _check_known(cosines: Vector | Matrix, to: str) -> Vector:
     if np.isnan(cosines).any():
-        raise _unknown(f"cosines of the candidates to {to}")
+        raise _unknown_error(f"cosines of the candidates to {to}")
     return cosines
 
 
-def _unknown(what: str) -> ConfigError:
+def _unknown_error(what: str) -> ConfigError:
     return ConfigError(f"this selector needs {what}: pass embedder=, or choose by another selector")

@@ -206,10 +206,18 @@ def outcome_in_thread(
 
 
 async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-    """``function(*args, **kwargs)`` in a thread of its own, in the caller's context.
+    """Runs ``function(*args, **kwargs)`` in a thread of its own, in the caller's context.
 
     ``asyncio.to_thread`` shares a small pool with the whole program: calls that hang would use it
     up, and the event loop would wait for them when it ends.
+
+    Args:
+        function: What to run.
+        *args: Its positional arguments.
+        **kwargs: Its keyword arguments.
+
+    Returns:
+        What the function returns; what it raises is raised here.
     """
     value, error = await outcome_in_thread(function, *args, **kwargs)
     if error is not None:
@@ -219,8 +227,17 @@ async def in_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) ->
 
 
 def map_in_threads(function: Callable[[S], T], items: Sequence[S], *, most: int) -> list[T]:
-    """``function`` of every item, in order, at most ``most`` at a time, each in a copy of the
-    caller's context; one item is done in the calling thread.
+    """Applies a function to every item, several at a time.
+
+    Each runs in a copy of the caller's context; a single item is done in the calling thread.
+
+    Args:
+        function: What to apply.
+        items: What to apply it to.
+        most: Maximum number at a time; 1 = one after the other.
+
+    Returns:
+        The results, in the order of the items.
     """
     workers = min(most, len(items))
     if workers <= 1:
@@ -385,7 +402,7 @@ class _Batch:
             self._end(index, attempt, RuntimeError() if self._over else _attempt(step))
             return
         with self._belongs_to(attempt):
-            task = asyncio.ensure_future(_awaited(step))
+            task = asyncio.ensure_future(_await_call(step))
         task.add_done_callback(lambda task: self._end(index, attempt, _outcome(step, task)))
         attempt.add(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
 
@@ -436,7 +453,7 @@ class _Batch:
                 self._ask_for_next()
 
 
-async def _awaited(step: Call) -> Reply:
+async def _await_call(step: Call) -> Reply:
     assert step.afunction is not None
     try:
         return Reply(await step.afunction(*step.args, **step.kwargs))

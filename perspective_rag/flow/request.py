@@ -26,15 +26,32 @@ from perspective_rag.types import Passage, Vector
 
 @dataclass(slots=True)
 class Request:
-    """A question with its options, the components that answer it, and the query vectors already
-    paid for.
+    """One question with its options, the components that answer it, and what is known so far.
 
-    ``floor`` says from which relevance a passage is about the question, ``scale`` what the
-    embedder's cosines mean to a judge that counts them (None: unknown); ``vectors`` maps a text to
-    its vector, so that no text is embedded twice; ``identity`` tells passages apart; ``found``
-    holds the identities of all that was found, ``read_in_lists`` the Python ids of the passages
-    that a judge of lists was asked about, with an answer or without. ``recorder`` gathers the
-    trace.
+    ``pipeline.request(question)`` makes one.
+
+    Attributes:
+        question: The question.
+        options: The options of this request.
+        store: What is searched.
+        projection: Changes the vectors of queries.
+        embedder: Embeds texts; None: a store that searches by text.
+        judge: Says what supports what; None: nothing is judged.
+        second_judge: Reads again what is about to be listed; None: nothing is.
+        selector: Chooses the k passages; None: ``PlainFirst``.
+        filter: The store's filter for every search; None: no filter.
+        floor: From which relevance a passage is about the question; None: all are.
+        scale: What the embedder's cosines mean to a judge that counts them; None: unknown.
+        limiter: What all requests together may do; None: no limit.
+        telemetry: Makes the observer of this request; None: nobody observes.
+        identity: The key of a passage; passages with equal keys are one.
+        recorder: Gathers the trace.
+        limits: The limits of calls: time-out, concurrency, limiter.
+        vectors: Vector by text, so that no text is embedded twice.
+        found: The keys of all passages that were found.
+        read_in_lists: The Python ids of the passages that a judge of lists was asked about, with or
+            without an answer.
+        started: When the request began, by ``time.monotonic``.
     """
 
     question: str
@@ -68,9 +85,16 @@ class Request:
         self.limits = Limits(options.timeout, options.max_concurrency, self.limiter)
 
     def keys(self, passages: Sequence[Passage]) -> list[str]:
-        """The identities of passages; where one cannot be had, which is recorded once, its own.
+        """Identifies passages.
 
-        A passage is asked about once: one that says something else each time is still one passage.
+        A passage is asked about once, and keeps its key. Where ``identity`` fails, the passage's
+        own id takes its place, and the trace records that once.
+
+        Args:
+            passages: n passages.
+
+        Returns:
+            n keys, in their order.
         """
         failed = None
         for passage in passages:

@@ -26,15 +26,21 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to something outside: ``function(*args, **kwargs)``, or ``afunction`` where it is
-    given and awaited.
+    """A call to something outside: ``function(*args, **kwargs)``, or ``afunction`` awaited.
 
-    ``counts`` are quantities added to the trace when the call is made, e.g. ``{"judged_pairs":
-    20}``. ``in_turn``: the calls of its batch are made one after the other, because side by side
-    they would only wait for each other. ``in_caller``: the call is made in the thread that runs the
-    flow, one after the other, because what it calls is bound to that thread; the time-out cannot
-    cut such a call. ``again``: the call failed beside others and is made once more; the limiter
-    notes whether that works.
+    Args:
+        stage: What the trace counts the call under, e.g. "judge".
+        function: What to call.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+        afunction: The async form, used where the pipeline runs in an event loop.
+        counts: Quantities added to the trace when the call is made, e.g. ``{"judged_pairs": 20}``.
+        in_turn: True: the calls of this batch run one after the other, because side by side they
+            would only wait for each other.
+        in_caller: True: the call runs in the thread that runs the flow, because what it calls is
+            bound to that thread; the time-out cannot cut it.
+        again: True: the call failed beside others and is repeated; the limiter notes whether that
+            works.
     """
 
     stage: str
@@ -50,12 +56,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something for the trace: quantities, queries that are searched, a decision, a degradation.
+    """Something for the trace: quantities, queries, a decision or a degradation.
 
-    ``counts`` are added up by name; ``decision`` says what was chosen and why, and ``warning`` is a
-    line about it for the log. In strict mode the error of a degradation is raised.
-    ``begins`` and ``ends`` name a stage that begins or ends here, and ``outcome`` is what it gave:
-    for whoever observes the request.
+    Args:
+        counts: Quantities, added up by name.
+        queries: Queries that are searched.
+        decision: What was chosen and why.
+        degradation: What failed; in strict mode its error is raised.
+        warning: A line for the log.
+        begins: The stage that begins here, for observers of the request.
+        ends: The stage that ends here.
+        outcome: What that stage returned.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -70,7 +81,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a call: its value, or the error it ended with."""
+    """What came of a call.
+
+    Attributes:
+        value: What the call returned.
+        error: What it raised, otherwise None.
+    """
 
     value: Any = None
     error: Exception | None = None
@@ -87,14 +103,33 @@ def call(
     counts: Mapping[str, int] | None = None,
     **kwargs: Any,
 ) -> Flow[Reply]:
-    """A flow of one call: ``reply = yield from call("judge", model.score, pairs)``."""
+    """Makes one call from a flow: ``reply = yield from call("judge", model.score, pairs)``.
+
+    Args:
+        stage: What the trace counts the call under.
+        function: What to call.
+        *args: Its positional arguments.
+        afunction: Its async form, used where the pipeline runs in an event loop.
+        counts: Quantities added to the trace, e.g. ``{"judged_pairs": 20}``.
+        **kwargs: Keyword arguments of ``function``.
+
+    Returns:
+        What came of the call; an error is handed back, not raised.
+    """
     replies = yield [Call(stage, function, args, kwargs, afunction, counts or {})]
     return replies[0]
 
 
 def ask(stage: str, llm: Any, prompts: Sequence[Prompt]) -> Flow[Sequence[Reply]]:
-    """A flow that sends prompts to a language model, all at once; the replies' values are
-    Completions.
+    """Sends prompts to a language model, all at once: ``replies = yield from ask(...)``.
+
+    Args:
+        stage: What the trace counts the calls under.
+        llm: The language model.
+        prompts: What to ask.
+
+    Returns:
+        A reply for each prompt, in their order; its value is a Completion.
     """
     replies = yield [
         Call(stage, llm.complete, (prompt,), afunction=llm.acomplete) for prompt in prompts
@@ -103,12 +138,21 @@ def ask(stage: str, llm: Any, prompts: Sequence[Prompt]) -> Flow[Sequence[Reply]
 
 
 def complete(outcome: Any, component: str, returns: str) -> Flow[Any]:
-    """What a component's method returned: the result of its flow, or the value itself.
+    """Gets the result of a component's method, whether that is a flow or a plain function.
 
-    Components may be flows or plain functions. ``component`` names it and ``returns`` says what it
-    must return, for the error. Raises ConfigError for a coroutine and for a generator that yields
-    something else than calls; a StopIteration or GeneratorExit of the component becomes a
-    RuntimeError, so that neither is taken for the end of the flow that called it.
+    Args:
+        outcome: What the method returned.
+        component: The component's name, for the error.
+        returns: What it must return, for the error.
+
+    Returns:
+        The result of the flow, or ``outcome`` itself.
+
+    Raises:
+        ConfigError: ``outcome`` is a coroutine, or a generator that yields something other than
+            calls.
+        RuntimeError: The component raised StopIteration or GeneratorExit, which would be taken for
+            the end of the flow that called it.
     """
     if inspect.isawaitable(outcome):
         close = getattr(outcome, "close", None)

@@ -21,32 +21,60 @@ from perspective_rag.types import Completion, Degradation, Query, Trace
 
 
 class Observer(Protocol):
-    """Is told of one request, in the order of its steps and in the thread that runs it.
+    """Follows one request, step by step, in the thread that runs it."""
 
-    ``calls`` gives the call to make instead of the one that is asked for: the same, or one whose
-    functions do more around it; they run in whatever thread makes the call. ``answered`` hands that
-    call back with its reply, also where it was given up. ``noted`` is told every note, those that
-    begin and end a stage among them; ``failed`` that the request ends in an error, or is cancelled.
-    """
+    def calls(self, call: Call) -> Call:
+        """Is told of a call before it is made.
 
-    def calls(self, call: Call) -> Call: ...
+        Args:
+            call: The call.
 
-    def answered(self, call: Call, reply: Reply) -> None: ...
+        Returns:
+            The call to make instead: the same, or one whose functions do more around it. They run
+            in whatever thread makes the call.
+        """
 
-    def noted(self, note: Note) -> None: ...
+    def answered(self, call: Call, reply: Reply) -> None:
+        """Is told what came of a call.
 
-    def failed(self, error: BaseException) -> None: ...
+        Args:
+            call: The call that ``calls`` returned.
+            reply: Its reply, also where the call was given up.
+        """
+
+    def noted(self, note: Note) -> None:
+        """Is told every note, those that begin and end a stage among them.
+
+        Args:
+            note: The note.
+        """
+
+    def failed(self, error: BaseException) -> None:
+        """Is told that the request ends in an error, or is cancelled.
+
+        Args:
+            error: What ended it.
+        """
 
 
 @runtime_checkable
 class Telemetry(Protocol):
     """Makes an observer for every request; one serves any number of threads and event loops.
 
-    An observer that raises is logged, recorded as a degradation and left out of the rest of its
-    request: telemetry never fails a request.
+    An observer that raises never fails a request: it is logged, recorded as a degradation and left
+    out of the rest of that request.
     """
 
-    def observe(self, question: str, options: PipelineOptions) -> Observer: ...
+    def observe(self, question: str, options: PipelineOptions) -> Observer:
+        """Begins to follow a request.
+
+        Args:
+            question: The question.
+            options: The options of the request.
+
+        Returns:
+            The observer of this request.
+        """
 
 
 T = TypeVar("T")
@@ -136,7 +164,7 @@ class Recorder:
         side.
         """
         for step, reply in zip(calls, replies, strict=True):
-            self._tell(partial(_answered, step, reply), None)
+            self._tell(partial(_pass_on, step, reply), None)
             self.calls[step.stage] += 1
             self.seconds[step.stage] += seconds / len(calls)
             self.counts.update(step.counts)
@@ -149,7 +177,7 @@ class Recorder:
         """The calls to make: those that are asked for, or what the observer makes of them."""
         if self.observer is None:
             return list(calls)
-        return [self._tell(partial(_watched, step), step) for step in calls]
+        return [self._tell(partial(_watch, step), step) for step in calls]
 
     def failed(self, error: BaseException) -> None:
         """Tells the observer that the request ends in an error."""
@@ -191,11 +219,11 @@ class Recorder:
         )
 
 
-def _watched(step: Call, observer: Observer) -> Call:
+def _watch(step: Call, observer: Observer) -> Call:
     return observer.calls(step)
 
 
-def _answered(step: Call, reply: Reply, observer: Observer) -> None:
+def _pass_on(step: Call, reply: Reply, observer: Observer) -> None:
     observer.answered(step, reply)
 
 
@@ -223,17 +251,34 @@ def note(
     decision: Mapping[str, Any] | None = None,
     warning: str = "",
 ) -> tuple[()]:
-    """Adds quantities, queries or a decision to the trace of the request, and a line to the log.
+    """Adds to the trace of the request that is under way.
 
-    (What it returns is empty, so that ``note(...)`` is the same.)
+    Args:
+        counts: Quantities, added up by name.
+        queries: Queries that are searched.
+        decision: What was chosen and why.
+        warning: A line for the log.
+
+    Returns:
+        Nothing, as an empty tuple: ``yield from note(...)`` works too.
     """
     recorder().note(Note(counts or {}, queries, decision, warning=warning))
     return ()
 
 
 def degrade(stage: str, message: str, error: Exception | None = None) -> tuple[()]:
-    """Records a degradation in the trace of the request, without secrets; in strict mode it is
-    raised. (``degrade(...)`` is the same.)
+    """Records in the trace that something failed, without the secrets in it; the request goes on.
+
+    Args:
+        stage: Where it happened.
+        message: What failed, and what is done instead.
+        error: What was raised, if anything.
+
+    Returns:
+        Nothing, as an empty tuple: ``yield from degrade(...)`` works too.
+
+    Raises:
+        PerspectiveRAGError: In strict mode.
     """
     recorder().note(Note(degradation=Degradation(stage, message, error)))
     return ()
@@ -243,15 +288,15 @@ def stage(step: Callable[P, R]) -> Callable[P, R]:
     """A step of a request, a flow or a plain function, as a stage of the name it has: who observes
     the request is told when it begins and what it gave.
     """
-    return _observed(step, whole=False)
+    return _observe(step, whole=False)
 
 
 def whole_request(step: Callable[P, R]) -> Callable[P, R]:
     """The same of all the stages together."""
-    return _observed(step, whole=True)
+    return _observe(step, whole=True)
 
 
-def _observed(step: Callable[P, R], *, whole: bool) -> Callable[P, R]:
+def _observe(step: Callable[P, R], *, whole: bool) -> Callable[P, R]:
     name = step.__name__.lstrip("_")
 
     @wraps(step)

@@ -615,10 +615,10 @@ def _statement(perspective: Perspective) -> str:
 
 @cache
 def packaged_judge() -> CrossEncoderJudge:
-    """The judge that comes with the package; who asks for it shares one, loaded at the first
-    judgement.
+    """Returns the judge that comes with the package; all callers share one, loaded at first use.
 
-    Raises MissingDependency where what it runs on is not installed or does not load.
+    Raises:
+        MissingDependency: What it runs on is not installed or does not load.
     """
     from perspective_rag.judge.models import onnx_runtime
 

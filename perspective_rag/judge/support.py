@@ -27,10 +27,20 @@ _READ = 20_000  # characters of a passage in which the question's words are look
 def judge_table(
     judge: Judge, perspectives: Sequence[Perspective], passages: Sequence[Passage]
 ) -> Flow[Matrix]:
-    """P(support) by any judge, a flow or a plain function, shape (n_passages, n_perspectives).
+    """Asks any judge, whether it is a flow or a plain function, and checks its answer.
 
-    NaN where it could not judge. Raises what the judge raises, JudgeError for another shape and for
-    values outside [0, 1], ConfigError for what is no table of numbers.
+    Args:
+        judge: The judge.
+        perspectives: m statements.
+        passages: n passages.
+
+    Returns:
+        P(support), shape (n, m), NaN where it could not judge.
+
+    Raises:
+        JudgeError: The shape is another, or a value is outside [0, 1].
+        ConfigError: The judge returned no table of numbers.
+        Exception: What the judge raises.
     """
     shape = (len(passages), len(perspectives))
     returns = f"an array of shape {shape}"
@@ -439,10 +449,18 @@ BATCH = 8
 def judge(
     request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> Flow[list[Candidate]]:
-    """The candidates with their support of each perspective, best first and within the budget of
-    ``judge_k``; as they are where there is nothing to judge.
+    """Judges candidates that are about the question, best first, at most ``judge_k`` of them.
 
-    What is not about the question is not judged.
+    It stops early once k are judged and every perspective has its share listed.
+
+    Args:
+        request: The question, its options and the judge.
+        extraction: The perspectives.
+        candidates: Candidates, best first.
+
+    Returns:
+        The candidates in their order, with their support; unchanged where there is nothing to
+        judge.
     """
     if not is_judged(request, extraction):
         return list(candidates)

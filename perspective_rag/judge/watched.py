@@ -18,8 +18,14 @@ asked: the texts of the perspectives and the ids of the passages.
 
 
 class WatchedJudge(OfInner):
-    """A judge with all that the given one offers, whose calls are those that ``watch`` makes of
-    them.
+    """A judge whose calls are replaced by those that ``watch`` makes of them: for tracing.
+
+    It offers all that ``judge`` offers: lists, two sides, listing rules.
+
+    Args:
+        judge: The judge.
+        watch: ``watch(call, name, inputs)`` returns the call to make instead. ``name`` is the
+            judge's, ``inputs`` holds the texts of the perspectives and the ids of the passages.
     """
 
     def __init__(self, judge: Judge, watch: Watch) -> None:
@@ -29,7 +35,15 @@ class WatchedJudge(OfInner):
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The judge's own answer, shape (n_passages, n_perspectives)."""
+        """Asks the judge.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m), as the judge gives it.
+        """
         flow = judge_table(self.inner, perspectives, passages)
         return self._watching(flow, perspectives, passages)
 
@@ -39,7 +53,16 @@ class WatchedJudge(OfInner):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The judge's own answer, shape (n_passages, 2)."""
+        """Asks the judge about two opposite sides.
+
+        Args:
+            sides: The two statements.
+            passages: n passages.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+
+        Returns:
+            Shape (n, 2), as the judge gives it.
+        """
         assert isinstance(self.inner, JudgesSides)
         answer = self.inner.judge_sides(sides, passages, relevance)
         flow = complete(answer, f"judge {self.name!r}", f"an array of shape {(len(passages), 2)}")
@@ -60,7 +83,18 @@ class WatchedJudge(OfInner):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The judge's own answer."""
+        """Asks the judge about a list of candidates.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: m sides.
+            passages: n passages.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+            exclusive: True: the perspectives contradict each other.
+
+        Returns:
+            What the judge says.
+        """
         assert isinstance(self.inner, JudgesLists)
         answer = self.inner.judge_list(
             question, perspectives, passages, relevance, exclusive=exclusive

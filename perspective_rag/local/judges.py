@@ -26,11 +26,14 @@ _LOGGER = logging.getLogger("perspective_rag")
 
 @cache
 def larger_judge() -> TwoSidedJudge | None:
-    """The larger judge; who asks for it shares one, loaded at the first judgement.
+    """Returns the judge of ``perspective-rag-judge``, which reads what is about to be listed again.
 
-    None, and a line in the log, once, where the distribution ``perspective-rag-judge`` or what it
-    runs on is not installed, or where its weights were found to list nothing soundly (threshold 1):
-    then nothing is read a second time.
+    All callers share one, loaded at the first judgement.
+
+    Returns:
+        The judge; None, with a line in the log, where that package or what it runs on is not
+        installed, or where its weights list nothing soundly (threshold 1). Then nothing is read a
+        second time.
     """
     found = _find_larger()
     if isinstance(found, TwoSidedJudge):
@@ -60,8 +63,14 @@ def _find_larger() -> TwoSidedJudge | str:
 
 
 def second_judge_of(judge: Any, llm: Any = None) -> TwoSidedJudge | None:
-    """What goes with a wrapper's ``judge``: the larger judge with "default", else None, and None
-    where a language model judges (``llm``), which is surer.
+    """Chooses the second judge that goes with a wrapper's ``judge`` and ``llm``.
+
+    Args:
+        judge: What the wrapper was given; "default" is the packaged judge.
+        llm: The wrapper's language model; it is surer than a second judge.
+
+    Returns:
+        The larger judge for "default" without ``llm``; otherwise None.
     """
     default = isinstance(judge, str) and judge == "default"
     return larger_judge() if default and llm is None else None

@@ -119,16 +119,26 @@ def extract(
     *,
     skip_if: SkipIf | None = None,
 ) -> Flow[Extraction]:
-    """The perspectives: given, found by the extractor, or taken from the passages (``discover``).
+    """Finds the perspectives: given, by the extractor, or from the passages (``discover``).
 
-    None where the question invites none, which the trace's decisions say. An extractor that fails
-    is recorded. Raises ConfigError for one that returns neither an Extraction nor perspectives.
+    Args:
+        request: The question and its options.
+        extractor: Finds perspectives where none are given; where it fails, the trace records it.
+        given: Perspectives, or their texts; a short name of a side ("yes") becomes a statement.
+        skip_if: True of a question that is searched as it is.
+
+    Returns:
+        The extraction; without perspectives where the question invites none, and the trace's
+        decisions say why.
+
+    Raises:
+        ConfigError: The extractor returned neither an Extraction nor a list of perspectives.
     """
     skipped = yield from skips(request, skip_if)
     if skipped:
         return Extraction(request.question)
     if given is not None:
-        return _mended(extraction_of(request.question, given))
+        return _mend(extraction_of(request.question, given))
     name = f"extractor {type(extractor).__name__}"
     returns = "an Extraction or a list of perspectives"
     try:
@@ -140,7 +150,7 @@ def extract(
     except Exception as error:
         degrade("extract", f"no perspectives could be found: {error!r}", error)
         return Extraction(request.question)
-    extraction = _mended(extraction)
+    extraction = _mend(extraction)
     asks_judge = request.options.discover and request.options.judge_k
     judge = pair_judge(request.judge)
     if asks_judge and judge and not extraction.perspectives:
@@ -151,7 +161,7 @@ def extract(
     return extraction
 
 
-def _mended(extraction: Extraction) -> Extraction:
+def _mend(extraction: Extraction) -> Extraction:
     """The extraction with misspelt words and short forms of its root mended: what is searched and
     measured is the question that was meant. The trace's decisions say so.
     """
@@ -181,7 +191,7 @@ def extraction_of(question: str, given: Sequence[Perspective | str]) -> Extracti
     read = extract_by_rule(question)
     perspectives = as_perspectives(
         [
-            _stated(question, read, each) if isinstance(item, str) else each
+            _as_claim(question, read, each) if isinstance(item, str) else each
             for item, each in zip(given, perspectives, strict=True)
         ]
     )
@@ -189,7 +199,7 @@ def extraction_of(question: str, given: Sequence[Perspective | str]) -> Extracti
     return Extraction(question, perspectives, kind=read.kind, exclusive=exclusive)
 
 
-def _stated(question: str, read: Extraction, named: Perspective) -> Perspective:
+def _as_claim(question: str, read: Extraction, named: Perspective) -> Perspective:
     """The perspective, its text a statement where it was a word for a side of a yes/no question, or
     an answer to "which" or "who" without named alternatives: elsewhere the rules are not sure.
     """

@@ -162,11 +162,20 @@ class LLMExpander:
 
 @stage
 def expand(request: Request, expander: Expander, extraction: Extraction) -> Flow[list[Query]]:
-    """The queries; the question itself is always the first, as it was typed the second where its
-    spelling was mended, and none comes twice.
+    """Writes the queries of a request and notes them in the trace.
 
-    An expander that fails is recorded, and the question alone is searched. Raises ConfigError for
-    one that does not return queries.
+    Args:
+        request: The question and its options.
+        expander: Writes the queries for the perspectives; where it fails, the trace records it and
+            the question alone is searched.
+        extraction: The perspectives.
+
+    Returns:
+        Distinct queries, at most ``max_queries``: first the question, then the question as it was
+        typed where its spelling was mended, then the others.
+
+    Raises:
+        ConfigError: The expander did not return queries.
     """
     queries: list[Query] = []
     if extraction.perspectives:

@@ -479,10 +479,17 @@ def exclude_each_other(perspectives: Sequence[Perspective]) -> bool:
 
 
 def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ...]:
-    """Perspectives from texts or Perspectives; texts get the ids p1, p2, ...
+    """Makes perspectives of texts.
 
-    Raises ConfigError for anything else, a text that is empty, an id given twice, and two that read
-    the same.
+    Args:
+        given: Texts, which get the ids p1, p2, ..., or Perspectives.
+
+    Returns:
+        The perspectives, in their order.
+
+    Raises:
+        ConfigError: Something else, an empty text, an id given twice, or two that read
+            the same.
     """
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ConfigError(f"perspectives must be a list of texts or Perspectives, got {given!r}")

@@ -84,8 +84,16 @@ class Texts:
 
 
 def no_reply(name: str, prompt: Prompt, error: Exception, known: Iterable[str] = ()) -> LLMError:
-    """The error of a model that failed with ``error``, its cause; both without secrets, the
-    ``known`` ones included.
+    """Makes the error for a language model that failed, without the secrets in it.
+
+    Args:
+        name: The model's name.
+        prompt: What it was asked.
+        error: What its client raised.
+        known: Secrets to remove besides what looks like one.
+
+    Returns:
+        The error to raise; its cause is ``error`` without secrets.
     """
     cause = scrubbed(error, known)
     reason = f"{type(cause).__name__}: {cause}"[:500]

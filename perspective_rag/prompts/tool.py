@@ -18,10 +18,13 @@ TOOL_PERSPECTIVES = (
 
 
 def tool_text(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
-    """What a tool tells a model: each passage by its number, with its title and how it stands to
-    the sides, and which sides have no passage.
+    """Writes what a tool tells a model: numbered passages, their sides, and the sides without one.
 
-    ``found`` has title, text and report (``annotations.report_in``) of each, in their order.
+    Args:
+        found: Title, text and report (see ``report_in``) of each passage, in their order.
+
+    Returns:
+        The text of the tool's message.
     """
     lines = [_passage(n, *each) for n, each in enumerate(found, start=1)]
     sides = {name: text for _, _, report in found for name, text in report["sides"].items()}

@@ -80,11 +80,23 @@ QUESTION_WEIGHT = 2.0
 def merge(
     request: Request, rankings: Sequence[Ranking], *, fusion: FusionName | None = None
 ) -> Flow[list[Candidate]]:
-    """One candidate for each passage, as ``fusion`` (None: the request's options) fuses the
-    rankings and the request's identity tells passages apart; see ``merge_rankings``.
+    """Merges the rankings into one list with one candidate for each passage.
 
-    With ``fusion="seats"`` each ranking is first put in the order of its own query
-    (``own_order.in_own_order``).
+    - "seats": the question and each perspective give their best in turn, each ranking put in the
+      order of its own query first and the rankings of one perspective fused by RRF. Score: 1 /
+      position.
+    - "rrf": score: sum of weight / (60 + rank), with weight 2 for the question and 1 for other
+      queries (Cormack, Clarke and Buettcher, SIGIR 2009).
+    - "round-robin": the queries in turn (BERDS, section 6). Score: 1 / position.
+
+    Args:
+        request: Its identity says which passages are the same.
+        rankings: The hits of each query, best first.
+        fusion: One of these; None: as the request's options say.
+
+    Returns:
+        Candidates, best first, each with every query that found it; ``scores["plain"]`` is 1 / its
+        place in the ranking of the question alone.
     """
     keys = []
     for ranking in rankings:
@@ -93,7 +105,7 @@ def merge(
     fusion = fusion or request.options.fusion
     if fusion == "seats":
         rankings, keys = yield from in_own_order(request, rankings, keys)
-    return _merged(rankings, keys, fusion)
+    return _merge(rankings, keys, fusion)
 
 
 def merge_rankings(
@@ -102,20 +114,15 @@ def merge_rankings(
     fusion: str = "seats",
     key: Callable[[Passage], str] = passage_key,
 ) -> list[Candidate]:
-    """One candidate for each passage, best first.
+    """One candidate for each passage, best first; ``fusion`` and the scores are those of ``merge``.
 
-    ``fusion`` is "seats" (the question and each perspective give their best in turn, the queries of
-    one perspective fused by RRF before; score: 1 / position), "rrf" (score: sum of weight / (60 +
-    rank), the question's weight being ``QUESTION_WEIGHT`` and any other query's 1) or "round-robin"
-    (BERDS section 6; score: 1 / position). Passages are the same when ``key`` says so; the first
-    hit's text is kept, and every query that found it. ``scores["plain"]`` is 1 / its place in the
-    ranking of the question alone.
+    Passages are the same when ``key`` says so; the first hit's text is kept.
     """
     keys = [[key(hit.passage) for hit in ranking.hits] for ranking in rankings]
-    return _merged(rankings, keys, fusion)
+    return _merge(rankings, keys, fusion)
 
 
-def _merged(
+def _merge(
     rankings: Sequence[Ranking], keys: Sequence[Sequence[str]], fusion: str
 ) -> list[Candidate]:
     brought: dict[str, str] = {}
@@ -124,7 +131,7 @@ def _merged(
         fused = reciprocal_rank_fusion(keys, weights=weights)
     else:
         if fusion == "seats":
-            brought = _seated(rankings, keys)
+            brought = _seat(rankings, keys)
         order = brought or round_robin(keys)
         fused = {name: 1.0 / position for position, name in enumerate(order, start=1)}
     asked = [own for r, own in zip(rankings, keys, strict=True) if r.query.perspective is None]
@@ -160,7 +167,7 @@ def _merged(
     ]
 
 
-def _seated(rankings: Sequence[Ranking], keys: Sequence[Sequence[str]]) -> dict[str, str]:
+def _seat(rankings: Sequence[Ranking], keys: Sequence[Sequence[str]]) -> dict[str, str]:
     """The names in the order of their seats, each with the query that brought it: of the queries of
     its side the one that has it highest.
     """

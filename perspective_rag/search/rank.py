@@ -39,7 +39,7 @@ def rank_by_relevance(
     name the topic of a short question are marked (``with_names``).
     """
     options = request.options
-    ranked = yield from _ranked(
+    ranked = yield from _rank(
         request, question, candidates, max(depth or options.fetch_k, options.k)
     )
     return with_names(question, ranked)
@@ -66,7 +66,7 @@ def with_names(question: str, candidates: Sequence[Candidate]) -> list[Candidate
     ]
 
 
-def _ranked(
+def _rank(
     request: Request, question: str, candidates: Sequence[Candidate], depth: int
 ) -> Flow[list[Candidate]]:
     options, embedder = request.options, request.embedder
@@ -110,7 +110,7 @@ def _ranked(
     others = [c for c in head if c.embedding is None]
     rest = candidates[len(head) :]
     if known:
-        rest = [_measured(each, request.vectors[question]) for each in rest]
+        rest = [_measure(each, request.vectors[question]) for each in rest]
     return [*ordered, *others, *rest]
 
 
@@ -136,7 +136,7 @@ def with_relevance(
         return list(candidates)
     head = list(candidates[: max(request.options.fetch_k, request.options.k)])
     head = yield from with_stored_embeddings(request, head)
-    return [*(_measured(each, own) for each in head), *candidates[len(head) :]]
+    return [*(_measure(each, own) for each in head), *candidates[len(head) :]]
 
 
 def with_similarity(
@@ -152,13 +152,13 @@ def with_similarity(
     if own is None or all(map(_is_measured, chosen)):
         return list(chosen)
     placed = yield from with_stored_embeddings(request, chosen)
-    placed = [each if _is_measured(each) else _measured(each, own) for each in placed]
+    placed = [each if _is_measured(each) else _measure(each, own) for each in placed]
     lacking = [i for i, each in enumerate(placed) if not _is_measured(each)]
     if request.embedder is None or len(lacking) in (0, len(placed)):
         return placed
     more = yield from with_embeddings(request, [placed[i] for i in lacking], own, about=question)
     for i, each in zip(lacking, more, strict=True):
-        placed[i] = _measured(each, own)
+        placed[i] = _measure(each, own)
     return placed
 
 
@@ -166,7 +166,7 @@ def _is_measured(candidate: Candidate) -> bool:
     return "relevance" in candidate.scores
 
 
-def _measured(candidate: Candidate, own: Vector) -> Candidate:
+def _measure(candidate: Candidate, own: Vector) -> Candidate:
     if candidate.embedding is None or len(candidate.embedding) != len(own):
         return candidate
     value = float(cosine(candidate.embedding[None, :], own[None, :])[0, 0])
@@ -238,11 +238,19 @@ def _relevance(candidates: Sequence[Candidate]) -> Vector:
 def rank(
     request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> Flow[list[Candidate]]:
-    """The candidates, best first: by relevance; under ``rerank="stance"``, of the first ``judge_k``
-    those that take the side the question asks for come first.
+    """Puts the candidates in order: by relevance, and under ``rerank="stance"`` by stance.
 
-    Under ``fusion="seats"`` the ``judge_k`` that hold a seat come before all others: relevance
-    orders these, and does not decide who is among them.
+    Under ``fusion="seats"`` the ``judge_k`` candidates that hold a seat come before all others:
+    relevance orders them and does not decide who is among them. Under ``rerank="stance"``, of the
+    first ``judge_k``, those come first that take the side the question asks for.
+
+    Args:
+        request: The question and its options.
+        extraction: The perspectives.
+        candidates: What was found.
+
+    Returns:
+        The candidates, best first.
     """
     depth = None
     if request.options.fusion == "seats" and any(each.found_by for each in candidates):

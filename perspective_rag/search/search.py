@@ -108,7 +108,7 @@ def usable(returned: Any, name: str, k: int | None = None) -> Found:
         returned.close()
     if isinstance(returned, (str, bytes, Mapping)) or not isinstance(returned, Iterable):
         raise RetrievalError(
-            f"{name} returned {_shown(returned)}; expected a sequence of Hits, best first"
+            f"{name} returned {_repr(returned)}; expected a sequence of Hits, best first"
         )
     hits: list[Hit] = []
     bad: list[Any] = []
@@ -119,9 +119,9 @@ def usable(returned: Any, name: str, k: int | None = None) -> Found:
             bad.append(each)
     if bad and not hits:
         raise RetrievalError(
-            f"{name} returned {_shown(bad[0])}; expected Hits, each with a Passage that has a text"
+            f"{name} returned {_repr(bad[0])}; expected Hits, each with a Passage that has a text"
         )
-    return Found(tuple(hits), len(bad), _shown(bad[0]) if bad else "")
+    return Found(tuple(hits), len(bad), _repr(bad[0]) if bad else "")
 
 
 def _is_hit(value: Any) -> bool:
@@ -152,7 +152,7 @@ def _vector(value: Any) -> Vector | None:
     return vector if vector is not None and vector.size else None
 
 
-def _shown(value: Any) -> str:
+def _repr(value: Any) -> str:
     try:
         return f"{value!r:.120}"
     except Exception:  # a value that cannot even be shown
@@ -282,7 +282,7 @@ def with_stored_embeddings(
         problem = reply.error
         if problem is None:
             try:
-                for i, row in zip(missing, _stored(reply.value, len(missing)), strict=True):
+                for i, row in zip(missing, _rows_of(reply.value, len(missing)), strict=True):
                     if np.isfinite(row).all():
                         result[i] = replace(result[i], embedding=row)
             except ConfigError as error:
@@ -313,10 +313,16 @@ def hits_with_embeddings(request: Request, hits: Sequence[Hit]) -> Flow[list[Hit
 
 
 def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> list[Hit]:
-    """Hits with their vectors and cosine to ``vector``, for a store whose vectors are at hand.
+    """Makes hits with vectors and cosines, for a store whose vectors are at hand.
 
-    ``rows`` has shape (n, d), in the order of the passages; a passage whose row is not finite gets
-    neither.
+    Args:
+        passages: n passages.
+        rows: Their vectors, shape (n, d); a passage whose row is not finite gets neither vector nor
+            score.
+        vector: The query's vector, shape (d,).
+
+    Returns:
+        A hit for each passage, in their order.
     """
     known = np.asarray(np.isfinite(rows).all(axis=1))
     scores = np.full(len(rows), np.nan)
@@ -342,7 +348,7 @@ def width_of(request: Request) -> int | None:
     return next((len(vector) for vector in request.vectors.values()), None)
 
 
-def _stored(values: Any, count: int) -> Matrix:
+def _rows_of(values: Any, count: int) -> Matrix:
     """A store's rows, shape (count, d), NaN where it has none; raises ConfigError for others."""
     try:
         rows: Matrix = np.asarray(values)
@@ -369,12 +375,23 @@ class Ranking:
 def search(
     request: Request, extraction: Extraction, queries: Sequence[Query]
 ) -> Flow[list[Ranking]]:
-    """One ranking for each query that could be searched, in the order of the queries.
+    """Searches the store once for each query.
 
-    The queries are embedded in one batch where the store searches by vector; the vector of a query
-    for a perspective is projected. Searches that fail side by side are made again one after the
-    other, as a store with a single connection wants it. One that fails then is recorded and left
-    out; RetrievalError is raised when all of them fail.
+    Where the store searches by vector, the queries are embedded in one batch and the vector of a
+    perspective's query is projected. Searches that fail side by side are repeated one after the
+    other, for stores with a single connection; what fails then is recorded and left out.
+
+    Args:
+        request: The question, its options and the store.
+        extraction: The perspectives.
+        queries: What to search for.
+
+    Returns:
+        One ranking for each query that could be searched, in the order of the queries.
+
+    Raises:
+        RetrievalError: The queries could not be embedded, or every search failed.
+        ConfigError: The embedder returned something other than one row for each text.
     """
     store = request.store
     if store.takes_vector and request.embedder is not None:
@@ -389,7 +406,7 @@ def search(
             raise RetrievalError(f"the queries could not be embedded: {error!r}") from error
     calls, projections, names = [], [], []
     for query in queries:
-        projected = _projected(request, extraction, query)
+        projected = _project(request, extraction, query)
         searched = store if projected is None or projected.store is None else projected.store
         checked = CheckedSearch(searched)
         depth = max(request.options.k, request.options.fetch_k)
@@ -429,7 +446,7 @@ def search(
                 # Its vectors are projected: they compare with no others.
                 hits = tuple(replace(hit, embedding=None) for hit in hits)
             ranking = Ranking(query, hits)
-            rankings.append((yield from _reranked(request, ranking, projected)))
+            rankings.append((yield from _rerank(request, ranking, projected)))
         else:
             degrade("search", f"the search for {query.text!r} failed", reply.error)
     return rankings
@@ -481,11 +498,11 @@ def _projection_texts(request: Request, extraction: Extraction, query: Query) ->
             raise TypeError(f"expected texts, got {texts!r:.200}")
         return texts
     except Exception as error:
-        degrade("project", f"{_named(projection)} asked for no texts: {error!r}", error)
+        degrade("project", f"{_name_of(projection)} asked for no texts: {error!r}", error)
         return []
 
 
-def _projected(request: Request, extraction: Extraction, query: Query) -> Projected | None:
+def _project(request: Request, extraction: Extraction, query: Query) -> Projected | None:
     """The query's vector as its perspective changes it, its own where the projection fails; None
     where the store searches by text.
     """
@@ -495,9 +512,9 @@ def _projected(request: Request, extraction: Extraction, query: Query) -> Projec
     projection = _projection(request, query)
     try:
         projected = projection.query_vector(query, extraction, request.vectors)
-        vector = as_vector(projected.vector, f"the vector of {_named(projection)}", size=own.size)
+        vector = as_vector(projected.vector, f"the vector of {_name_of(projection)}", size=own.size)
     except Exception as error:
-        problem = f"{_named(projection)} failed, {query.text!r} is searched as it is: {error!r}"
+        problem = f"{_name_of(projection)} failed, {query.text!r} is searched as it is: {error!r}"
         degrade("project", problem, error)
         return Projected(own)
     if projected.problem:
@@ -505,7 +522,7 @@ def _projected(request: Request, extraction: Extraction, query: Query) -> Projec
     return replace(projected, vector=vector)
 
 
-def _reranked(request: Request, ranking: Ranking, projected: Projected | None) -> Flow[Ranking]:
+def _rerank(request: Request, ranking: Ranking, projected: Projected | None) -> Flow[Ranking]:
     """The ranking in the exact order of its projection, without a further search.
 
     The store is asked for the vectors of hits that came without. Hits that have none stay behind
@@ -523,7 +540,7 @@ def _reranked(request: Request, ranking: Ranking, projected: Projected | None) -
         if outcome.scores is not None:
             ordered = _by_score(hits, known, outcome.scores)
     except Exception as error:
-        problem = f"{_named(request.projection)} failed, the order of the search stays: {error!r}"
+        problem = f"{_name_of(request.projection)} failed, the order of the search stays: {error!r}"
         degrade("project", problem, error)
         outcome = Reranked(None)
     if outcome.decision is not None:
@@ -538,5 +555,5 @@ def _by_score(hits: Sequence[Hit], known: Sequence[Hit], given: Vector) -> list[
     return [*best, *(replace(hit, score=None) for hit in hits if hit.embedding is None)]
 
 
-def _named(projection: Projection) -> str:
+def _name_of(projection: Projection) -> str:
     return f"projection {type(projection).__name__}"

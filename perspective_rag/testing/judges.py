@@ -44,9 +44,11 @@ _LIMITS = Limits(timeout=None)
 class JudgeCase:
     """A judge to check.
 
-    ``make`` makes the judge; ``failing`` makes one whose model fails on every pair (None: that
-    cannot be tried). ``tolerance`` is how far a probability may move with the company a pair is
-    judged in: models with 8-bit weights round by the batch.
+    Args:
+        make: Makes the judge.
+        failing: Makes a judge whose model fails on every pair; None: this is not checked.
+        tolerance: How far a probability may move with the other pairs of its batch; models with
+            8-bit weights need more.
     """
 
     make: Callable[[], Judge]
@@ -55,7 +57,17 @@ class JudgeCase:
 
 
 def check_judge(case: JudgeCase) -> dict[str, str]:
-    """What each of ``JUDGE_CHECKS`` found, by name; AssertionError for what is wrong."""
+    """Puts a judge through ``JUDGE_CHECKS``.
+
+    Args:
+        case: The judge.
+
+    Returns:
+        What each check found, by its name.
+
+    Raises:
+        AssertionError: The judge does something wrong; the message says what was expected.
+    """
     return {name: check(case) for name, check in JUDGE_CHECKS.items()}
 
 

@@ -22,10 +22,13 @@ from perspective_rag.types import Completion, Hit, Matrix, Passage, Perspective,
 
 @dataclass(slots=True)
 class HashEmbedder:
-    """Bag-of-words embeddings of shape (n, dimensions): texts that share words are similar.
+    """Bag-of-words embeddings: texts that share words are similar.
 
-    ``embedded`` lists every text it was asked for, in order; ``delay`` is seconds for each call.
-    ``before`` is called with the texts of each call first; what it raises is raised.
+    Args:
+        dimensions: Numbers in a vector.
+        delay: Seconds that each call takes.
+        before: Called first with the texts of each call; what it raises is raised.
+        embedded: Every text it was asked for, in order.
     """
 
     dimensions: int = 64
@@ -34,7 +37,14 @@ class HashEmbedder:
     embedded: list[str] = field(default_factory=list)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One unit row for each text; a text without words gives a zero row."""
+        """Embeds texts.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            Unit rows, shape (n, dimensions); a zero row for a text without words.
+        """
         time.sleep(self.delay)
         if self.before is not None:
             self.before(texts)
@@ -47,17 +57,22 @@ class HashEmbedder:
         return normalised(rows)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """The same as for passages."""
+        """The same as ``embed_passages``."""
         return self.embed_passages(texts)
 
 
 @dataclass(slots=True)
 class MemoryStore:
-    """A brute-force store over passages.
+    """A brute-force store, whose filter is a predicate on passages.
 
-    ``takes_vector=False`` makes it a text-only store that counts shared words. ``filter`` is a
-    predicate on passages. ``requests`` records every search as (text, k, filter); ``failing`` is a
-    set of texts for which it raises.
+    Args:
+        passages: What it holds.
+        embedder: Says how many dimensions the vectors have.
+        takes_vector: False: it searches by text alone and counts shared words.
+        returns_embeddings: True: hits bring their vectors.
+        delay: Seconds that each search takes.
+        failing: Texts whose search raises ConnectionError.
+        requests: Every search, as (text, k, filter).
     """
 
     passages: Sequence[Passage]
@@ -69,14 +84,27 @@ class MemoryStore:
     requests: list[tuple[str, int, Any]] = field(default_factory=list)
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The k best passages by cosine (or shared words), best first."""
+        """Finds the best passages by cosine, or by shared words where ``takes_vector`` is False.
+
+        Args:
+            text: The query.
+            vector: Its vector, shape (d,).
+            k: Maximum number of hits.
+            filter: True of the passages to search in; None: all.
+
+        Returns:
+            Hits, best first.
+
+        Raises:
+            ConnectionError: ``text`` is in ``failing``.
+        """
         time.sleep(self.delay)
         return self._search(text, vector, k, filter)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
-        """The same, waiting without blocking."""
+        """The same as ``search``, waiting without blocking."""
         await asyncio.sleep(self.delay)
         return self._search(text, vector, k, filter)
 
@@ -105,11 +133,17 @@ class MemoryStore:
 
 @dataclass(slots=True)
 class TableJudge:
-    """A judge that looks its answers up: ``table[(passage id, perspective id)]``, else ``default``.
+    """A judge that looks its answers up.
 
-    ``failing`` is a set of passage ids whose batch raises. ``before`` is called with perspectives
-    and passages of each batch first; what it raises is raised. ``judged`` lists every pair it was
-    asked for.
+    Args:
+        table: P(support) by (passage id, perspective id).
+        default: P(support) for what is not in the table.
+        threshold: P(support) that counts as support.
+        failing: Ids of passages whose batch raises RuntimeError.
+        delay: Seconds that each batch takes.
+        before: Called first with perspectives and passages of each batch; what it raises is raised.
+        name: Its name in messages.
+        judged: Every pair it was asked for, as (passage id, perspective id).
     """
 
     table: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -124,7 +158,15 @@ class TableJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Shape (n_passages, n_perspectives); NaN for a batch that failed."""
+        """Looks up every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
         return judge_at_once(self._look_up, perspectives, passages)
 
     def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
@@ -144,9 +186,13 @@ class TableJudge:
 
 @dataclass(slots=True)
 class RuleJudge:
-    """A judge that asks a function of passage and perspective for P(support).
+    """A judge that asks a function; what the function raises is raised.
 
-    ``judged`` lists every pair it was asked for. What the rule raises is raised.
+    Args:
+        rule: ``rule(passage, perspective)`` returns P(support).
+        name: Its name in messages.
+        threshold: P(support) that counts as support.
+        judged: Every pair it was asked for, as (passage id, perspective id).
     """
 
     rule: Callable[[Passage, Perspective], float]
@@ -157,7 +203,15 @@ class RuleJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Shape (n_passages, n_perspectives)."""
+        """Asks the function for every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
         return judge_at_once(self._ask, perspectives, passages)
 
     def _ask(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
@@ -170,10 +224,13 @@ class RuleJudge:
 
 @dataclass(slots=True)
 class ScriptedLLM:
-    """A language model that answers from a script: a list of replies in turn, or a function of the
-    prompt.
+    """A language model that answers from a script.
 
-    An exception in the script is raised. ``prompts`` records what it was asked.
+    Args:
+        replies: Replies in turn, or a function of the prompt; an exception is raised.
+        delay: Seconds that each reply takes.
+        name: Its name in messages.
+        prompts: Every prompt it was asked.
     """
 
     replies: (
@@ -184,12 +241,22 @@ class ScriptedLLM:
     prompts: list[Prompt] = field(default_factory=list)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The next reply."""
+        """Gives the next reply.
+
+        Args:
+            prompt: Kept in ``prompts``, and given to ``replies`` where that is a function.
+
+        Returns:
+            The reply; tokens are counted as words.
+
+        Raises:
+            Exception: The reply is an exception.
+        """
         time.sleep(self.delay)
         return self._next(prompt)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The next reply, waiting without blocking."""
+        """The same as ``complete``, waiting without blocking."""
         await asyncio.sleep(self.delay)
         return self._next(prompt)
 

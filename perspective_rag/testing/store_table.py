@@ -15,21 +15,33 @@ WRITE = "WRITE_STORE_TABLE"
 
 
 class StoreTable:
-    """One table of a Markdown document, between ``<!-- stores:NAME -->`` and its end mark.
+    """A table in a Markdown document, store by check: compared with what checks say, or written.
 
-    ``record`` compares what a check said with the committed cell, ``absent`` leaves the row as it
-    is, and ``write`` replaces the table by what was recorded; it does so only when the environment
-    variable WRITE_STORE_TABLE is set. Rows of stores that did not run are then marked so.
+    It stands between ``<!-- stores:NAME -->`` and ``<!-- /stores:NAME -->``.
+
+    Args:
+        path: The document.
+        name: NAME in the marks.
+
+    Raises:
+        ValueError: The document lacks the marks.
     """
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name
         self._new: dict[str, dict[str, str]] = {}
         self._absent: dict[str, str] = {}
-        self._rows = _parsed(self._section())
+        self._rows = _parse(self._section())
 
     def expect_rows(self, stores: Sequence[str]) -> None:
-        """AssertionError unless the document lists just these stores, in this order."""
+        """Checks that the document lists just these stores, in this order.
+
+        Args:
+            stores: The stores that are tested.
+
+        Raises:
+            AssertionError: It lists others, and WRITE_STORE_TABLE is not set.
+        """
         if list(self._rows) != list(stores) and not os.environ.get(WRITE):
             raise AssertionError(
                 f"{self._path.name} lists {list(self._rows)}, tested are {list(stores)}: "
@@ -37,7 +49,17 @@ class StoreTable:
             )
 
     def record(self, store: str, check: str, run: Callable[[], str]) -> None:
-        """Runs a check; AssertionError where it fails or says other than the document does."""
+        """Runs a check, keeps what it says, and compares that with the document.
+
+        Args:
+            store: The row.
+            check: The column.
+            run: The check.
+
+        Raises:
+            AssertionError: The check fails, or says something else than the document (unless
+                WRITE_STORE_TABLE is set).
+        """
         cells = self._new.setdefault(store, {})
         cells[check] = "FAILS"
         cells[check] = said = run()
@@ -45,7 +67,16 @@ class StoreTable:
             self.expect(store, check, said)
 
     def expect(self, store: str, check: str, said: str) -> None:
-        """AssertionError unless the document says of the store what a check said."""
+        """Compares what a check said with the document.
+
+        Args:
+            store: The row.
+            check: The column.
+            said: What the check said.
+
+        Raises:
+            AssertionError: The document says something else.
+        """
         known = self._rows.get(store, {}).get(check)
         if known != said:
             raise AssertionError(
@@ -54,11 +85,18 @@ class StoreTable:
             )
 
     def absent(self, store: str, reason: str) -> None:
-        """Notes that a store cannot run here, and why."""
+        """Notes that a store cannot run here.
+
+        Args:
+            store: The row.
+            reason: Why; ``write`` puts it into the row.
+        """
         self._absent[store] = reason
 
     def write(self) -> None:
-        """Writes the recorded table into the document."""
+        """Writes the recorded table into the document, if the environment variable
+        WRITE_STORE_TABLE is set.
+        """
         if not os.environ.get(WRITE):
             return
         lines = ["| store | " + " | ".join(STORE_CHECKS) + " |"]
@@ -87,7 +125,7 @@ class StoreTable:
         return text.split(begin)[1].split(end)[0]
 
 
-def _parsed(section: str) -> dict[str, dict[str, str]]:
+def _parse(section: str) -> dict[str, dict[str, str]]:
     lines = [line for line in section.splitlines() if line.startswith("|")]
     table: list[list[Any]] = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     if len(table) < 2:

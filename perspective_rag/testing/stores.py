@@ -37,10 +37,12 @@ TOLERANCE = 1e-5
 class StoreCase:
     """A store to check.
 
-    ``fill`` makes a new store that holds the given passages, by their ids and with their metadata,
-    under the vectors of the given embedder (64 numbers of length one for each text), and returns it
-    as a Store. ``filter`` is what keeps those whose metadata has side = "against"; None says that
-    the store takes no filter. ``remove`` deletes passages by id; None says that it cannot.
+    Args:
+        fill: ``fill(passages, embedder)`` makes a new store that holds these passages, by their ids
+            and with their metadata, under the embedder's vectors (64 numbers, length one).
+        filter: The filter that keeps passages whose metadata has side = "against"; None: the store
+            takes no filter.
+        remove: ``remove(store, ids)`` deletes passages; None: it cannot.
     """
 
     fill: Callable[[Sequence[Passage], HashEmbedder], Store]
@@ -50,7 +52,9 @@ class StoreCase:
     _embedder: HashEmbedder = field(default_factory=HashEmbedder, init=False, repr=False)
 
     def filled(self) -> tuple[Store, HashEmbedder]:
-        """The store with ``SAMPLE`` in it, made once, and the embedder that counts what it does."""
+        """Returns the store with ``SAMPLE`` in it, made once, and the embedder, its list of texts
+        emptied.
+        """
         if self._filled is None:
             self._filled = self.fill(SAMPLE, self._embedder)
         self._embedder.embedded.clear()
@@ -58,7 +62,17 @@ class StoreCase:
 
 
 def check_store(case: StoreCase) -> dict[str, str]:
-    """What the store can do, by the names of ``STORE_CHECKS``; AssertionError for what is wrong."""
+    """Puts a store through ``STORE_CHECKS``, each of which compares it with brute force.
+
+    Args:
+        case: The store.
+
+    Returns:
+        What the store can do, by the names of the checks, e.g. ``{"search": "by vector"}``.
+
+    Raises:
+        AssertionError: The store does something wrong; the message says what was expected.
+    """
     return {name: check(case) for name, check in STORE_CHECKS.items()}
 
 
@@ -268,11 +282,11 @@ def both_ways(
     store: Store, text: str, vector: Vector | None, *, k: int, filter: Any
 ) -> tuple[Sequence[Hit], Sequence[Hit]]:
     """What ``search`` and ``asearch`` find."""
-    there = asyncio.run(_awaited(store, text, vector, k=k, filter=filter))
+    there = asyncio.run(_search_async(store, text, vector, k=k, filter=filter))
     return store.search(text, vector, k=k, filter=filter), there
 
 
-async def _awaited(
+async def _search_async(
     store: Store, text: str, vector: Vector | None, *, k: int, filter: Any
 ) -> Sequence[Hit]:
     return await store.asearch(text, vector, k=k, filter=filter)

@@ -99,18 +99,28 @@ class _ContextMetric(BaseMetric):
         self.evaluation_model = self.judge.name
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        """The score of a test case, None where there is nothing to score; ``reason`` says why.
+        """Scores a test case; ``reason`` says how the score comes about.
 
-        Its perspectives are ``metadata["perspectives"]``, or those of the metric. Raises what the
-        judge raises.
+        Args:
+            test_case: Its ``input`` is the question, its ``retrieval_context`` is read; its
+                ``metadata["perspectives"]`` go before those of the metric.
+            *args: Ignored.
+            **kwargs: Ignored.
+
+        Returns:
+            The score in [0, 1], higher is better; None where there is nothing to score.
+
+        Raises:
+            MissingTestCaseParamsError: The test case has no question or no context.
+            Exception: What the judge raises.
         """
         self._check(test_case)
-        return self._kept(self._reader.read(*self._asked(test_case)))
+        return self._keep(self._reader.read(*self._question_of(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        """The same, without blocking the event loop."""
+        """The same as ``measure``, without blocking the event loop."""
         self._check(test_case)
-        return self._kept(await self._reader.aread(*self._asked(test_case)))
+        return self._keep(await self._reader.aread(*self._question_of(test_case)))
 
     def is_successful(self) -> bool | None:
         """Whether the threshold is reached; None, no verdict, where nothing was scored."""
@@ -133,12 +143,12 @@ class _ContextMetric(BaseMetric):
         if missing := [name for name in needed if getattr(test_case, name) is None]:
             raise MissingTestCaseParamsError(f"{self._title} needs {' and '.join(missing)}")
 
-    def _asked(self, test_case: LLMTestCase) -> tuple[str, list[str], Any]:
+    def _question_of(self, test_case: LLMTestCase) -> tuple[str, list[str], Any]:
         given = test_case.retrieval_context or []
         contexts = [each if isinstance(each, str) else each.context for each in given]
         return test_case.input, contexts, (test_case.metadata or {}).get("perspectives")
 
-    def _kept(self, result: RetrievalResult) -> float | None:
+    def _keep(self, result: RetrievalResult) -> float | None:
         score: Score = type(self)._score(result, self.judge, silent=self.silent_score)
         self.score, self.reason = score.value, score.reason
         if self.strict_mode and self.score is not None and self.score < 1.0:
@@ -156,20 +166,31 @@ class _ContextMetric(BaseMetric):
 
 
 class PerspectiveCoverageMetric(_ContextMetric):
-    """The share of the question's perspectives that the retrieval context supports.
+    """The share of the question's sides that the retrieval context supports.
 
         assert_test(LLMTestCase(input=question, retrieval_context=texts),
                     [PerspectiveCoverageMetric()])
 
-    ``threshold``: 1.0 asks for every perspective. ``perspectives`` names them, for every question
-    or in a mapping by question; a test case's own are ``metadata["perspectives"]``. Else
-    ``extractor`` finds them, by rules where none is given. The packaged judge and embedder read the
-    contexts unless others are given; ``min_support``, ``relevance_floor`` and ``calibration`` are
-    those of ``PipelineOptions``.
+    The score is covered perspectives / perspectives of the question. It is None, without a verdict,
+    where the question has no perspectives, and where no context is about it: a store that lacks the
+    topic is no fault of the chain.
 
-    The score is None and there is no verdict where the question has no perspectives, and where no
-    context is about it: a store that lacks the topic is no fault of the chain. ``silent_score=0.0``
-    makes the second case fail. ``strict_mode``: 1 for all, else 0.
+    Args:
+        threshold: Minimum score; 1.0 asks for every side.
+
+    Keyword Args:
+        perspectives: The sides of every question, or a mapping from question to sides.
+        judge: Reads the contexts; "default": the packaged one.
+        embedder: Tells which contexts are about the question; "default": the packaged one.
+        extractor: Finds the perspectives where none are given; None: by rules.
+        min_support: As in ``PipelineOptions``, like ``relevance_floor`` and ``calibration``.
+        silent_score: Score in [0, 1] where no context is about the question; None: no score.
+        strict_mode: True: the score is 1 where every side is supported, else 0.
+        verbose_mode: True: DeepEval prints the steps.
+        flaky: DeepEval's.
+
+    Raises:
+        ConfigError: An argument cannot be used.
     """
 
     _title = "Perspective Coverage"
@@ -180,10 +201,11 @@ class PerspectiveCoverageMetric(_ContextMetric):
 
 
 class ListedSupportMetric(_ContextMetric):
-    """The share of the retrieval context that is listed as support of one of the perspectives.
+    """The share of the retrieval context that is listed as support of one of the sides.
 
-    Parameters and what has no score are those of ``PerspectiveCoverageMetric``. Low: the chain
-    spends its context on passages that argue for no side, or the judge does not see that they do.
+    The score is listed contexts / contexts. Low: the chain spends its context on passages that
+    argue for no side, or the judge does not see that they do. Parameters, and what has no score,
+    are those of ``PerspectiveCoverageMetric``.
     """
 
     _title = "Listed Support"

@@ -1,27 +1,31 @@
-"""What constructors and calls accept, and the parts of a pipeline made of it."""
+"""What constructors and calls accept, declared for type checkers, and the parts made of it."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import Runnable
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore
+from typing_extensions import Unpack
 
 from langchain_perspective_rag.adapters import StoreAdapter
+from langchain_perspective_rag.documents import DedupKey
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
-from langchain_perspective_rag.signatures import AnyEmbeddings, AnyJudge, AnyLLM
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from perspective_rag import (
     CapabilityError,
     ConfigError,
+    Limiter,
     LLMExtractor,
     LLMListJudge,
+    Perspective,
     PerspectivePipeline,
     PipelineOptions,
     RuleExtractor,
@@ -30,14 +34,151 @@ from perspective_rag.extend import (
     ALIASES,
     LLM,
     OPTION_NAMES,
+    CoveragePolicy,
     Embedder,
+    Expander,
     Extractor,
+    FusionName,
     Judge,
+    Options,
+    RerankName,
+    ScoreKind,
+    Selector,
+    Telemetry,
     as_perspectives,
     check_component,
     packaged_judge,
     unknown_name,
 )
+
+AnyEmbeddings = Embeddings | Embedder
+AnyLLM = Runnable[Any, Any] | LLM
+AnyJudge = Judge | Literal["default"]
+
+
+class CommonArguments(Options, total=False):
+    """What retriever and compressor take, beside the options."""
+
+    embeddings: AnyEmbeddings | None
+    judge: AnyJudge | None
+    extractor: Extractor | None
+    selector: Selector | None
+    llm: AnyLLM | None
+    perspectives: Sequence[Perspective | str] | None
+    skip_if: Callable[[str], Any] | None
+    dedup_key: DedupKey | None
+    score_kind: ScoreKind
+    limiter: Limiter
+    telemetry: Telemetry | None
+    options: PipelineOptions | Mapping[str, Any]
+
+
+class WrapArguments(CommonArguments, total=False):
+    """The arguments of ``PerspectiveRetriever.wrap``, beside what is wrapped."""
+
+    expander: Expander | None
+    filter: Any
+    search_kwargs: dict[str, Any]
+    adapter: StoreAdapter | None
+    filter_keyword: str | None
+    name: str | None
+    tags: list[str] | None
+    metadata: dict[str, Any] | None
+
+
+class RetrieverArguments(WrapArguments, total=False):
+    """The arguments of ``PerspectiveRetriever``."""
+
+    vectorstore: VectorStore | None
+    retriever: Runnable[str, list[Document]] | None
+
+
+class CallArguments(Options, total=False):
+    """The arguments of one call of ``PerspectiveRetriever``."""
+
+    perspectives: Sequence[Perspective | str] | None
+    filter: Any
+    search_kwargs: Mapping[str, Any] | None
+
+
+_DEFAULT = PipelineOptions()
+
+
+class RetrieverWithOptions(BaseRetriever):
+    """A retriever with a field for every option of ``perspective_rag.PipelineOptions``, whose
+    ``invoke`` and ``ainvoke`` declare the arguments they take.
+    """
+
+    k: int = _DEFAULT.k
+    """Documents returned."""
+    fetch_k: int = _DEFAULT.fetch_k
+    """Documents fetched for each query."""
+    mmr_lambda: float = _DEFAULT.mmr_lambda
+    """In [0, 1]; 1.0 = relevance alone, lower = more diversity."""
+    projection: Any = _DEFAULT.projection
+    """How a query's vector is changed by its perspective."""
+    rerank: RerankName = _DEFAULT.rerank
+    """"stance": what takes the side that the question asks for comes first."""
+    fusion: FusionName = _DEFAULT.fusion
+    """How the rankings of the queries become one."""
+    discover: int = _DEFAULT.discover
+    """Perspectives to take from the documents where the question names none."""
+    max_queries: int = _DEFAULT.max_queries
+    """Maximum number of searches for one question."""
+    judge_k: int = _DEFAULT.judge_k
+    """Maximum number of documents judged."""
+    reread_k: int = _DEFAULT.reread_k
+    """Maximum number of documents that the larger judge reads again."""
+    coverage: CoveragePolicy = _DEFAULT.coverage
+    """"annotate", "require" or "off"."""
+    coverage_weight: float = _DEFAULT.coverage_weight
+    """How much support counts against relevance in the choice."""
+    min_support: float | None = _DEFAULT.min_support
+    """Probability from which a document is listed as support."""
+    relevance_floor: float | None = _DEFAULT.relevance_floor
+    """Cosine to the question below which a document is not about it."""
+    calibration: Any = _DEFAULT.calibration
+    """What ``perspective-rag calibrate`` found: a file, or its values."""
+    drop_unrelated: bool = _DEFAULT.drop_unrelated
+    """Return fewer than ``k`` documents rather than one that is not about the question."""
+    max_per_source: int | None = _DEFAULT.max_per_source
+    """Maximum number of documents of one source."""
+    guard_searches: int = _DEFAULT.guard_searches
+    """Maximum number of further searches for what stayed uncovered."""
+    guard_seconds: float = _DEFAULT.guard_seconds
+    """Seconds into the request after which the guard starts no search."""
+    timeout: float | None = _DEFAULT.timeout
+    """Seconds for one call to a model or store."""
+    max_concurrency: int = _DEFAULT.max_concurrency
+    """Calls of one request at a time."""
+    strict: bool = _DEFAULT.strict
+    """Raise instead of degrading."""
+
+    @property
+    def options(self) -> PipelineOptions:
+        """All options together; raises ConfigError for one that cannot be used."""
+        return PipelineOptions(**{name: getattr(self, name) for name in OPTION_NAMES})
+
+    def invoke(  # type: ignore[override]  # others are refused while running, too
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
+    ) -> list[Document]:
+        """Finds the documents for a question.
+
+        Args:
+            input: The question.
+            config: LangChain's config for this call.
+            **kwargs: Options, ``perspectives``, ``filter`` and ``search_kwargs`` for this call.
+
+        Returns:
+            Copies of the documents, best first, with scores and what they support.
+        """
+        return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(  # type: ignore[override]
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
+    ) -> list[Document]:
+        """The same as ``invoke``, without blocking the event loop."""
+        return await super().ainvoke(input, config, **kwargs)
 
 
 def check_names(given: Iterable[str], own: Collection[str]) -> None:

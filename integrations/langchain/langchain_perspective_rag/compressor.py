@@ -11,6 +11,10 @@ from pydantic import ConfigDict, Field
 from typing_extensions import Unpack
 
 from langchain_perspective_rag.arguments import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    CommonArguments,
     check_parts,
     embedder_of,
     extractor_of,
@@ -23,14 +27,7 @@ from langchain_perspective_rag.documents import (
     passage_dedup_key,
     passage_of,
 )
-from langchain_perspective_rag.events import atell, tell
-from langchain_perspective_rag.signatures import (
-    AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
-    CommonArguments,
-)
-from langchain_perspective_rag.tracing import children_of, traced
+from langchain_perspective_rag.tracing import atell, children_of, tell, traced
 from perspective_rag import (
     Hit,
     Limiter,
@@ -51,13 +48,18 @@ from perspective_rag.extend import (
 
 
 class PerspectiveCompressor(BaseDocumentCompressor):
-    """Keeps the k documents that together cover the perspectives of the question.
+    """Keeps the k documents that together cover the sides of the question.
 
     For ``ContextualCompressionRetriever(base_compressor=PerspectiveCompressor(k=5),
     base_retriever=...)``. Nothing is searched: the order of the documents counts as their
-    relevance, unless ``embeddings`` are given (then the cosine to the question does). Documents
-    come back as copies with their scores, never fewer than k where so many different ones were
-    given. Options are those of ``perspective_rag.PipelineOptions``.
+    relevance, or with ``embeddings`` the cosine to the question. Fewer than k come back only where
+    fewer different ones were given.
+
+    The fields below, and the options of ``perspective_rag.PipelineOptions``, are arguments of the
+    constructor. Documents come back as those of ``PerspectiveRetriever``.
+
+    Raises:
+        ConfigError: An argument is unknown or does not fit.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -110,7 +112,16 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        """Copies of the chosen documents, best first."""
+        """Chooses among documents.
+
+        Args:
+            documents: What a retriever found, best first.
+            query: The question.
+            callbacks: LangChain's callbacks, for the trace.
+
+        Returns:
+            Copies of the chosen documents, best first.
+        """
         if not documents:
             return []
         with children_of(callbacks):
@@ -121,7 +132,7 @@ class PerspectiveCompressor(BaseDocumentCompressor):
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        """The same, without blocking the event loop."""
+        """The same as ``compress_documents``, without blocking the event loop."""
         if not documents:
             return []
         with children_of(callbacks):
@@ -130,8 +141,14 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         return documents_of(result, score_kind=self.score_kind)
 
     def report(self, documents: Sequence[Document], query: str) -> RetrievalResult:
-        """The full result of choosing among documents: passages, coverage and trace;
-        ``passage.source`` is the document as it was given.
+        """Chooses among documents and returns the whole report.
+
+        Args:
+            documents: What a retriever found, best first.
+            query: The question.
+
+        Returns:
+            Passages, coverage and trace; ``passage.source`` is the document as it was given.
         """
         return self._pipeline(documents).retrieve(query, perspectives=self.perspectives)
 

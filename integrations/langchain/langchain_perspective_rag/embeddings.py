@@ -12,12 +12,18 @@ from perspective_rag import OnnxMiniLM
 
 
 class PackagedEmbeddings(BaseModel, Embeddings):
-    """Unit embeddings of 384 dimensions by all-MiniLM-L6-v2 (int8), on this machine alone.
+    """Unit vectors of 384 numbers by all-MiniLM-L6-v2 (int8), computed on this machine.
 
-    Texts are cut after ``max_tokens``; ``batch_size`` texts are computed together; ``threads`` are
-    those of one call (None: a thread a core). The model is loaded at the first text. A retriever
-    made with these knows from which similarity on a document is about the question
-    (``relevance_floor``). Raises MissingDependency without the extra ``local``.
+    The model is loaded at the first text. A retriever made with these knows from which similarity
+    on a document is about the question (``relevance_floor``).
+
+    Attributes:
+        max_tokens: Texts are cut after this many tokens.
+        batch_size: Maximum number of texts computed together.
+        threads: Threads of one call; None: one for each core.
+
+    Raises:
+        MissingDependency: The extra ``local`` is not installed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,10 +49,24 @@ class PackagedEmbeddings(BaseModel, Embeddings):
         return self.encoder.relevance_floor
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One row for each text."""
+        """Embeds texts.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            n rows of 384 numbers.
+        """
         rows: list[list[float]] = self.encoder.embed_passages(texts).tolist()
         return rows
 
     def embed_query(self, text: str) -> list[float]:
-        """The row of one text."""
+        """Embeds one text.
+
+        Args:
+            text: The text.
+
+        Returns:
+            384 numbers.
+        """
         return self.embed_documents([text])[0]

@@ -28,11 +28,14 @@ from perspective_rag.extend import (
 
 
 class LangChainEmbedder:
-    """Any LangChain ``Embeddings`` as an Embedder.
+    """LangChain's ``Embeddings`` as an Embedder.
 
-    Passages go through ``embed_documents`` in one batch. LangChain embeds queries one at a time, so
-    several go side by side, at most ``max_concurrency``; 1 embeds them in turn. Embeddings with a
-    ``relevance_floor`` of their own hand it on.
+    Passages are embedded in one batch. LangChain embeds queries one at a time, so several run side
+    by side. A ``relevance_floor`` of the embeddings is handed on.
+
+    Args:
+        embeddings: The embeddings.
+        max_concurrency: Queries embedded at a time; 1 = one after the other.
     """
 
     def __init__(self, embeddings: Embeddings, *, max_concurrency: int = 4) -> None:
@@ -45,12 +48,12 @@ class LangChainEmbedder:
         return getattr(self.embeddings, "relevance_floor", None)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d)."""
+        """Embeds texts; see ``Embedder.embed_passages``."""
         with scrubbing(self.embeddings):
             return np.asarray(self.embeddings.embed_documents(list(texts)))
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d), as the model embeds queries."""
+        """Embeds texts as the model embeds queries; see ``Embedder.embed_queries``."""
         if isinstance(self.embeddings, PackagedEmbeddings):  # it embeds queries as documents
             return self.embed_passages(texts)
         with scrubbing(self.embeddings):
@@ -59,12 +62,16 @@ class LangChainEmbedder:
 
 
 class LangChainLLM:
-    """Any LangChain chat model or LLM, with what was bound to it, as an LLM.
+    """A LangChain chat model or LLM, with what was bound to it, as an LLM.
 
-    Temperature, seed and length are the model's own settings: providers do not agree on the names
-    of call arguments, and some refuse them. For replies that repeat, set them on the model or bind
-    them (``model.bind(temperature=0)``). A chat model is held to the schema of a prompt by its own
-    ``with_structured_output``; one that cannot, or that refuses, is asked for JSON in plain text.
+    Temperature, seed and length are the model's own settings, because providers do not agree on
+    their names. For replies that repeat, set them on the model or bind them
+    (``model.bind(temperature=0)``). A chat model is held to the schema of a prompt by its
+    ``with_structured_output``; one that cannot or refuses is asked for JSON in plain text.
+
+    Args:
+        model: The model.
+        name: Its name in messages and caches; None: the model's own.
     """
 
     def __init__(self, model: Runnable[Any, Any], *, name: str | None = None) -> None:
@@ -73,11 +80,12 @@ class LangChainLLM:
         self._refuses_schemas = False
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply; raises LLMError for whatever the model raises.
+        """Sends one prompt; see ``LLM.complete``.
 
-        Neither holds a key of the model's, should its server repeat it.
+        Raises:
+            LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
-        held, config = self._held_to(prompt), child_config(prompt.name)
+        held, config = self._with_schema(prompt), child_config(prompt.name)
         try:
             if held is not None:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
@@ -93,8 +101,8 @@ class LangChainLLM:
         return _completion(reply, _secrets_of(self.model))
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same, without blocking the event loop."""
-        held, config = self._held_to(prompt), child_config(prompt.name)
+        """The same as ``complete``, without blocking the event loop."""
+        held, config = self._with_schema(prompt), child_config(prompt.name)
         try:
             if held is not None:
                 with suppress(Exception):
@@ -109,7 +117,7 @@ class LangChainLLM:
         self._refuses_schemas |= held is not None
         return _completion(reply, _secrets_of(self.model))
 
-    def _held_to(self, prompt: Prompt) -> Runnable[Any, Any] | None:
+    def _with_schema(self, prompt: Prompt) -> Runnable[Any, Any] | None:
         """The model held to the prompt's schema; None where there is none, or the model cannot."""
         if prompt.schema is None or self._refuses_schemas:
             return None

@@ -20,6 +20,13 @@ from typing_extensions import Self, Unpack
 
 from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.arguments import (
+    AnyEmbeddings,
+    AnyJudge,
+    AnyLLM,
+    CallArguments,
+    RetrieverArguments,
+    RetrieverWithOptions,
+    WrapArguments,
     check_names,
     check_parts,
     embedder_of,
@@ -35,19 +42,9 @@ from langchain_perspective_rag.documents import (
     documents_of,
     passage_dedup_key,
 )
-from langchain_perspective_rag.events import atell, tell
-from langchain_perspective_rag.signatures import (
-    AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
-    CallArguments,
-    RetrieverArguments,
-    RetrieverWithOptions,
-    WrapArguments,
-)
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
-from langchain_perspective_rag.tracing import children_of, described, traced
+from langchain_perspective_rag.tracing import atell, children_of, described, tell, traced
 from langchain_perspective_rag.wrapping import adder, arguments_of
 from perspective_rag import (
     Limiter,
@@ -71,22 +68,31 @@ _CALL_NAMES = ("filter", "perspectives", "search_kwargs")
 
 
 class PerspectiveRetriever(RetrieverWithOptions):
-    """Finds documents that cover every perspective of a question.
+    """Finds documents that cover every side of a question.
 
         retriever = PerspectiveRetriever.wrap(vectorstore, k=6)
         documents = retriever.invoke("Should social media be banned for children?")
 
-    Give it a ``vectorstore``, or a ``retriever`` to search by text. Every option of
-    ``perspective_rag.PipelineOptions`` (and LangChain's ``lambda_mult``, in the same direction),
-    ``perspectives``, ``filter`` and ``search_kwargs`` are arguments of the constructor and, by the
-    same names and before those, of ``invoke``, ``ainvoke``, ``batch`` and ``stream``. An unknown
-    argument raises ConfigError and suggests the right name. Where only text can be searched, a
-    warning says once what that rules out.
+    Give it a ``vectorstore``, or a ``retriever`` to search by text. The fields below, and every
+    option of ``perspective_rag.PipelineOptions`` (with LangChain's ``lambda_mult``), are arguments
+    of the constructor. Options, ``perspectives``, ``filter`` and ``search_kwargs`` may also be
+    given to ``invoke``, ``ainvoke``, ``batch`` and ``stream``, for that call.
 
-    Documents come back as copies with their scores (see ``documents_of``); ``retrieve`` gives the
-    whole report. In a trace, searches, model calls and judgements are children tagged
+    Documents come back as copies, best first. ``metadata["relevance_score"]`` is what
+    ``score_kind`` says, higher is better; a document whose similarity is not known has none.
+    Metadata keys that begin with "perspective_rag_" say what a document supports: see
+    ``perspective_rag.extend.annotations_of``; ``report_in`` reads all of it. ``retrieve`` gives the
+    whole report.
+
+    In a trace, searches, model calls and judgements are children tagged
     ``perspective_rag:<stage>``, and the report is a custom event named "perspective_rag". What
-    failed or was left out is logged, and an event named "perspective_rag.degradation" each.
+    failed or was left out is logged, and is an event named "perspective_rag.degradation". Where
+    only text can be searched, a warning says once what that rules out.
+
+    Raises:
+        ConfigError: An argument is unknown (the error suggests the right one) or cannot be used.
+        CapabilityError: The source cannot do what an argument asks, or does not say its embeddings:
+            pass ``embeddings``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -136,7 +142,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         super().__init__(**rest, **{name: getattr(options, name) for name in OPTION_NAMES})
         # What cannot work raises here, not at the first question.
         check_score_kind(self.score_kind)
-        pipeline, _ = self._asked({})
+        pipeline, _ = self._prepare({})
         if not pipeline.store.takes_vector:
             source = self.vectorstore if self.retriever is None else self.retriever
             warn_caller(text_only(source, pipeline))
@@ -148,11 +154,18 @@ class PerspectiveRetriever(RetrieverWithOptions):
         source: VectorStore | Runnable[str, list[Document]],
         **given: Unpack[WrapArguments],
     ) -> Self:
-        """A retriever around a vector store or another retriever; ``given`` is for the constructor.
+        """Makes a retriever around a vector store or another retriever.
 
-        Of what ``as_retriever()`` made, the store is wrapped, and its search arguments, ``k``
-        included, its tags and metadata stay in force unless others are given; with
-        ``search_type="mmr"`` so does its diversity.
+        What ``as_retriever()`` made is replaced by its store; its ``k`` and other search arguments,
+        tags and metadata stay unless others are given, and so does its diversity with
+        ``search_type="mmr"``.
+
+        Args:
+            source: A vector store, or any runnable from a question to documents.
+            **given: Arguments of the constructor.
+
+        Returns:
+            The retriever.
         """
         if isinstance(source, VectorStore):
             return cls(vectorstore=source, **given)
@@ -186,25 +199,47 @@ class PerspectiveRetriever(RetrieverWithOptions):
         )
 
     def retrieve(self, question: str, **arguments: Unpack[CallArguments]) -> RetrievalResult:
-        """Passages, coverage and trace; ``passage.source`` is the document as the store gave it.
+        """Retrieves for a question and returns the whole report.
 
-        ``arguments`` are those of ``invoke``: options, ``perspectives``, ``filter``, and
-        ``search_kwargs``, which are added to the constructor's.
+        Args:
+            question: The question.
+            **arguments: Options, ``perspectives``, ``filter`` and ``search_kwargs`` for this call;
+                ``search_kwargs`` are added to the constructor's.
+
+        Returns:
+            Passages, coverage and trace; ``passage.source`` is the document as the store gave it.
+
+        Raises:
+            ConfigError: An argument is unknown or not allowed, or the question is empty.
+            CapabilityError: The filter cannot reach the store.
+            RetrievalError: Every search failed.
+            CoverageError: A side stayed uncovered under ``coverage="require"``.
         """
-        pipeline, given = self._asked(arguments)
+        pipeline, given = self._prepare(arguments)
         return pipeline.retrieve(question, **given)
 
     async def aretrieve(self, question: str, **arguments: Unpack[CallArguments]) -> RetrievalResult:
         """The same as ``retrieve``, without blocking the event loop."""
-        pipeline, given = self._asked(arguments)
+        pipeline, given = self._prepare(arguments)
         return await pipeline.aretrieve(question, **given)
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
-        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does."""
+        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does.
+
+        Args:
+            documents: The documents.
+            **kwargs: Handed to ``add_documents`` of the store or retriever.
+
+        Returns:
+            Their ids.
+
+        Raises:
+            CapabilityError: What is wrapped takes no documents.
+        """
         return adder(self.vectorstore, self.retriever).add_documents(documents, **kwargs)
 
     async def aadd_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
-        """The same, without blocking the event loop."""
+        """The same as ``add_documents``, without blocking the event loop."""
         return await adder(self.vectorstore, self.retriever).aadd_documents(documents, **kwargs)
 
     def as_tool(
@@ -215,13 +250,21 @@ class PerspectiveRetriever(RetrieverWithOptions):
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
     ) -> BaseTool:
-        """A tool that takes ``query`` and, if the model likes, ``perspectives``.
+        """Makes a tool that takes ``query`` and, optionally, ``perspectives``.
 
-        Its message says which perspectives each passage supports; the documents are its artifact.
-        What a model filled in and cannot be used is answered by a tool error that it can read.
+        Its message says which sides each passage supports; the documents are its artifact.
+        Arguments from the model that cannot be used are answered by a tool error that it can read.
         ``config={"configurable": {"perspective_rag": {"filter": ...}}}`` gives a request arguments
-        of ``invoke`` that are not the model's to choose. With ``args_schema`` or ``arg_types`` it
-        is what LangChain makes of any runnable.
+        of ``invoke`` that the model cannot choose.
+
+        Args:
+            args_schema: Makes it the tool that LangChain makes of any runnable.
+            name: The tool's name.
+            description: What the model reads about it.
+            arg_types: As ``args_schema``.
+
+        Returns:
+            The tool.
         """
         if args_schema is None and arg_types is None:
             return search_tool(self, name=name, description=description)
@@ -239,7 +282,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _named(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
+        options = _without_none(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
         heard = bool(run_manager.handlers)
         with children_of(run_manager.get_child(), heard=heard):
             result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
@@ -258,7 +301,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _named(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
+        options = _without_none(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
         heard = bool(run_manager.handlers)
         with children_of(run_manager.get_child(), heard=heard):
             result = await self.aretrieve(
@@ -274,7 +317,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
             return {**inner, "ls_retriever_name": params["ls_retriever_name"]}
         return described(params, self.vectorstore, self._embeddings())
 
-    def _asked(self, arguments: CallArguments) -> tuple[PerspectivePipeline, dict[str, Any]]:
+    def _prepare(self, arguments: CallArguments) -> tuple[PerspectivePipeline, dict[str, Any]]:
         """A pipeline for one question, and what to call it with."""
         check_names(arguments, _CALL_NAMES)
         given: dict[str, Any] = {"perspectives": None, "filter": None, **arguments}
@@ -313,5 +356,5 @@ class PerspectiveRetriever(RetrieverWithOptions):
         return self.vectorstore.embeddings
 
 
-def _named(**arguments: Any) -> dict[str, Any]:
+def _without_none(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}

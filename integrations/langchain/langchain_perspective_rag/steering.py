@@ -22,36 +22,53 @@ _STEER: ContextVar[_Steer | None] = ContextVar("langchain_perspective_rag_steer"
 
 
 class SteerableEmbeddings(Embeddings):
-    """Embeddings for a store that cannot search by vector (langchain-lancedb, Elasticsearch).
+    """Embeddings that make a text-only store (langchain-lancedb, Elasticsearch) search by vector.
 
     Give them to the store when it is made: ``LanceDB(embedding=SteerableEmbeddings(embeddings),
-    ...)``. They embed as ``embeddings`` do; while ``LangChainStore`` searches, the store gets the
-    vector that is meant instead of the one of the query's text, so that projection works.
+    ...)``. They embed as ``embeddings`` do; during a search by ``LangChainStore`` the store gets
+    that search's vector in place of the one of the text, so that projection works.
+
+    Args:
+        embeddings: What embeds.
     """
 
     def __init__(self, embeddings: Embeddings) -> None:
         self.embeddings = embeddings
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """The wrapped embeddings' vectors."""
+        """Embeds texts with the wrapped embeddings.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            n rows.
+        """
         return self.embeddings.embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of the search that is under way, else the wrapped embeddings' vector."""
-        steered = _steered()
+        """Returns the vector of the search under way, else embeds the text.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The vector.
+        """
+        steered = _steering_vector()
         return self.embeddings.embed_query(text) if steered is None else steered
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """The wrapped embeddings' vectors."""
+        """The same as ``embed_documents``, without blocking the event loop."""
         return await self.embeddings.aembed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """The vector of the search that is under way, else the wrapped embeddings' vector."""
-        steered = _steered()
+        """The same as ``embed_query``, without blocking the event loop."""
+        steered = _steering_vector()
         return await self.embeddings.aembed_query(text) if steered is None else steered
 
 
-def _steered() -> list[float] | None:
+def _steering_vector() -> list[float] | None:
     steer = _STEER.get()
     if steer is None:
         return None

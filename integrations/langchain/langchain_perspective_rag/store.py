@@ -29,21 +29,25 @@ from perspective_rag.extend import Matrix, Vector, in_thread, scored_hits, scrub
 
 
 class LangChainStore:
-    """Any LangChain ``VectorStore`` as a Store.
+    """A LangChain ``VectorStore`` as a Store, searched by vector.
 
-    Searches by vector; a store that cannot (``takes_vector`` is then False) is searched by text,
-    unless it was made with ``SteerableEmbeddings``. What stores call a score means something else
-    in each of them, distances included, so none is used: hits carry the cosine to the query where
-    the vectors are at hand, else their order alone. ``embeddings_of`` exists where the store's
-    vectors can be read back.
+    A store that cannot is searched by text (``takes_vector`` is then False), unless it was made
+    with ``SteerableEmbeddings``. Its own scores mean something else in each store and are not used:
+    hits carry the cosine to the query where the vectors are at hand, else their order alone.
+    ``embeddings_of`` exists where the vectors can be read back. Its async methods are used where
+    they leave the event loop free, else the sync ones in a thread. For ``in_turn`` and
+    ``thread_bound`` see ``Store``.
 
-    ``adapter`` knows what is special about a kind of store; by default the one for its class, and
-    for a class nobody knows the one that serves any store. A filter reaches every search under the
-    name the store's own method has for it, or ``filter_keyword``; ``search_kwargs`` are added to
-    every search. A filter for which no name is known raises CapabilityError, in ``search_kwargs``
-    too: a store that takes any name may drop it. The store's own async methods are used where they
-    leave the event loop free, else its sync ones in a thread. ``in_turn`` and ``thread_bound``: see
-    ``protocols.Store``.
+    Args:
+        vectorstore: The vector store.
+        adapter: Knows what is special about this kind of store; None: the one for its class, else
+            the one for any store.
+        filter_keyword: The store's name for a filter; None: as its method's signature shows it.
+        search_kwargs: Added to every search.
+
+    Raises:
+        CapabilityError: ``search_kwargs`` hold a filter under a name that the store does not show:
+            it may drop it.
     """
 
     in_turn: bool
@@ -87,44 +91,59 @@ class LangChainStore:
         return self._filter_name() is not None
 
     def check_filter(self) -> None:
-        """Raises CapabilityError where a filter might not reach the store."""
+        """Checks that a filter reaches the store.
+
+        Raises:
+            CapabilityError: No name for a filter is known.
+        """
         if not self.takes_filter:
             raise no_filter(self.vectorstore)
 
     def unnamed(self, search_kwargs: Mapping[str, Any]) -> list[str]:
-        """The names among these for which it cannot be seen whether the store reads them."""
+        """Lists search arguments of which it is not known whether the store reads them.
+
+        Args:
+            search_kwargs: The search arguments.
+
+        Returns:
+            Their names.
+        """
         return [name for name in search_kwargs if name != "k" and not self._takes(name)]
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The k nearest documents, best first."""
+        """Finds the k nearest documents; see ``Store.search``.
+
+        Raises:
+            CapabilityError: A filter cannot reach the store, or it cannot search in this way.
+        """
         values, wanted = self._call(vector, k, filter)
         name = type(self.vectorstore).__name__
-        found = traced_search(name, text, lambda: self._found(text, values, wanted))
+        found = traced_search(name, text, lambda: self._find(text, values, wanted))
         return self._hits(found, vector)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
-        """The same, without blocking the event loop."""
+        """The same as ``search``, without blocking the event loop."""
         values, wanted = self._call(vector, k, filter)
         hits: list[Hit] = []
 
         def in_this_thread() -> list[Document]:
-            found = self._found(text, values, wanted)
+            found = self._find(text, values, wanted)
             hits.extend(self._hits(found, vector))
             return found
 
         async def find() -> list[Document]:
             if not self._awaits:
                 return await in_thread(in_this_thread)
-            found = await self._afound(text, values, wanted)
+            found = await self._afind(text, values, wanted)
             hits.extend(self._hits(found, vector))
             return found
 
         await atraced_search(type(self.vectorstore).__name__, text, find)
         return hits
 
-    def _found(
+    def _find(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
         vectorstore, written = self.vectorstore, "similarity_search_by_vector"
@@ -135,7 +154,7 @@ class LangChainStore:
             with self._steering(values):
                 return list(self.vectorstore.similarity_search(text, **wanted))
 
-    async def _afound(
+    async def _afind(
         self, text: str, values: list[float] | None, wanted: dict[str, Any]
     ) -> list[Document]:
         with scrubbing(self.vectorstore), self._what_to_do():
@@ -237,7 +256,7 @@ class RetrieverStore:
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
         """What the retriever finds, at most k."""
-        wanted = self._wanted(k, filter)
+        wanted = self._arguments(k, filter)
         with scrubbing(self.retriever):
             found = self.retriever.invoke(text, config=child_config("search"), **wanted)
         return [Hit(passage_of(document)) for document in found[:k]]
@@ -246,12 +265,12 @@ class RetrieverStore:
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> list[Hit]:
         """The same, through the retriever's ``ainvoke``."""
-        wanted = self._wanted(k, filter)
+        wanted = self._arguments(k, filter)
         with scrubbing(self.retriever):
             found = await self.retriever.ainvoke(text, config=child_config("search"), **wanted)
         return [Hit(passage_of(document)) for document in found[:k]]
 
-    def _wanted(self, k: int, filter: Any) -> dict[str, Any]:
+    def _arguments(self, k: int, filter: Any) -> dict[str, Any]:
         wanted = dict(self.search_kwargs)
         if self._takes_k:
             wanted["k"] = k

@@ -52,7 +52,7 @@ def search_tool(
         config = _child(config, callbacks)
         arguments = _arguments(config, perspectives)
         try:
-            found = retriever.invoke(_asked(query), config, **arguments)
+            found = retriever.invoke(_check(query), config, **arguments)
         except CoverageError as error:
             raise ToolException(str(error)) from error
         return as_text(found), found
@@ -66,7 +66,7 @@ def search_tool(
         config = _child(config, callbacks)
         arguments = _arguments(config, perspectives)
         try:
-            found = await retriever.ainvoke(_asked(query), config, **arguments)
+            found = await retriever.ainvoke(_check(query), config, **arguments)
         except CoverageError as error:
             raise ToolException(str(error)) from error
         return as_text(found), found
@@ -89,7 +89,7 @@ def _child(config: RunnableConfig | None, callbacks: Callbacks) -> RunnableConfi
     return cast(RunnableConfig, {**given, "callbacks": callbacks})
 
 
-def _asked(query: str) -> str:
+def _check(query: str) -> str:
     if not query.strip():
         raise ToolException("the query is empty: write the question in full")
     return query
@@ -102,10 +102,10 @@ def _arguments(config: RunnableConfig, perspectives: list[str] | None) -> dict[s
             f"configurable[{CONFIGURABLE!r}] must hold arguments of the retriever by name, "
             f"got {given!r:.60}"
         )
-    return {"perspectives": _named(perspectives), **given}
+    return {"perspectives": _without_blanks(perspectives), **given}
 
 
-def _named(perspectives: list[str] | None) -> list[str] | None:
+def _without_blanks(perspectives: list[str] | None) -> list[str] | None:
     """What a model filled in, without the blanks; None where nothing is left."""
     return [text for text in perspectives or () if text.strip()] or None
 

@@ -1,4 +1,4 @@
-"""Calls of a request appear in its LangChain trace as children, tagged with their stage."""
+"""What LangChain sees of a request: its calls, as children in the trace, and its events."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
+from langchain_core.callbacks import (
+    AsyncCallbackManager,
+    BaseCallbackManager,
+    CallbackManager,
+    Callbacks,
+    adispatch_custom_event,
+    dispatch_custom_event,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langchain_core.vectorstores import VectorStore
 
+from langchain_perspective_rag.documents import report_of
 from langchain_perspective_rag.steering import SteerableEmbeddings
+from perspective_rag import RetrievalResult
 from perspective_rag.extend import Call, Judge, WatchedJudge, in_thread, scrubbing
 
 
@@ -113,12 +122,12 @@ def _traced_call(step: Call, name: str, inputs: dict[str, Any]) -> Call:
         return step
     return replace(
         step,
-        function=partial(_judged, name, inputs, step.function),
-        afunction=partial(_ajudged, name, inputs, step.function),
+        function=partial(_run_judge, name, inputs, step.function),
+        afunction=partial(_arun_judge, name, inputs, step.function),
     )
 
 
-def _judged(
+def _run_judge(
     name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     config = ensure_config(child_config("judge"))
@@ -134,7 +143,7 @@ def _judged(
     return support
 
 
-async def _ajudged(
+async def _arun_judge(
     name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     # The judge works in a thread; its run is reported in the caller's event loop, to which
@@ -150,3 +159,31 @@ async def _ajudged(
         raise
     await run.on_chain_end({"output": support})
     return support
+
+
+EVENT = "perspective_rag"
+"""The event that carries the whole report of a request."""
+DEGRADED = "perspective_rag.degradation"
+"""The event for each thing that failed or was left out: its stage, message and error."""
+
+
+def tell(result: RetrievalResult, callbacks: Callbacks) -> None:
+    """Sends the events of a result, where a run is under way and somebody listens."""
+    config = RunnableConfig(callbacks=callbacks)
+    for name, data in _events(result, callbacks):
+        dispatch_custom_event(name, data, config=config)
+
+
+async def atell(result: RetrievalResult, callbacks: Callbacks) -> None:
+    """The same in an event loop."""
+    config = RunnableConfig(callbacks=callbacks)
+    for name, data in _events(result, callbacks):
+        await adispatch_custom_event(name, data, config=config)
+
+
+def _events(result: RetrievalResult, callbacks: Callbacks) -> list[tuple[str, dict[str, Any]]]:
+    in_a_run = isinstance(callbacks, BaseCallbackManager) and callbacks.parent_run_id is not None
+    if not in_a_run or not callbacks.handlers:  # type: ignore[union-attr]
+        return []
+    degradations = result.trace.degradations
+    return [(EVENT, report_of(result)), *((DEGRADED, each.to_dict()) for each in degradations)]

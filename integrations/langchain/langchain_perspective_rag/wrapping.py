@@ -45,10 +45,17 @@ def arguments_of(source: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """A LangChain vector store or retriever as a store of a plain pipeline, and the embedder that
-    goes with it, where the vector store says with which embeddings it was made.
+    """Makes a LangChain vector store or retriever a store of a plain pipeline.
 
-    Raises ConfigError for anything else.
+    Args:
+        source: The vector store or retriever.
+
+    Returns:
+        The store, and the embedder that goes with it; None where the source does not say its
+        embeddings.
+
+    Raises:
+        ConfigError: It is neither.
     """
     if isinstance(source, VectorStore):
         embeddings = source.embeddings

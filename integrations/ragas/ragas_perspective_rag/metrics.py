@@ -75,9 +75,19 @@ class _ContextMetric(BaseMetric, SingleTurnMetric):
         retrieved_contexts: list[str],
         perspectives: Sequence[Perspective | str] | None = None,
     ) -> MetricResult:
-        """The score with its reason; NaN where there is nothing to score.
+        """Scores the contexts retrieved for a question.
 
-        ``perspectives`` go before those of the metric. Raises what the judge raises.
+        Args:
+            user_input: The question.
+            retrieved_contexts: The texts that were retrieved.
+            perspectives: The question's sides; they go before those of the metric.
+
+        Returns:
+            The score in [0, 1], higher is better, with its reason; NaN where there is nothing to
+            score.
+
+        Raises:
+            Exception: What the judge raises.
         """
         result = await self._reader.aread(user_input, retrieved_contexts, perspectives)
         scored: Score = type(self)._score(result, self._reader.judge, silent=self.silent_score)
@@ -89,18 +99,25 @@ class _ContextMetric(BaseMetric, SingleTurnMetric):
 
 
 class PerspectiveCoverage(_ContextMetric):
-    """The share of the question's perspectives that the retrieved contexts support.
+    """The share of the question's sides that the retrieved contexts support.
 
         result = await PerspectiveCoverage().ascore(question, contexts)
 
-    ``perspectives`` names them, for every question or in a mapping by question; else ``extractor``
-    finds them, by rules where none is given. The packaged judge and embedder read the contexts
-    unless others are given; ``min_support``, ``relevance_floor`` and ``calibration`` are those of
-    ``PipelineOptions``.
+    The value is covered perspectives / perspectives of the question. It is NaN, which Ragas leaves
+    out of its means, where the question has no perspectives, and where no context is about it: a
+    store that lacks the topic is no fault of the chain.
 
-    The value is NaN, which Ragas leaves out of its means, where the question has no perspectives
-    and where no context is about it: a store that lacks the topic is no fault of the chain.
-    ``silent_score=0.0`` counts the second case.
+    Args:
+        name: The metric's name in results; None: its own.
+        perspectives: The sides of every question, or a mapping from question to sides.
+        judge: Reads the contexts; "default": the packaged one.
+        embedder: Tells which contexts are about the question; "default": the packaged one.
+        extractor: Finds the perspectives where none are given; None: by rules.
+        min_support: As in ``PipelineOptions``, like ``relevance_floor`` and ``calibration``.
+        silent_score: Score in [0, 1] where no context is about the question; None: NaN.
+
+    Raises:
+        ConfigError: An argument cannot be used.
     """
 
     _name = "perspective_coverage"
@@ -108,10 +125,11 @@ class PerspectiveCoverage(_ContextMetric):
 
 
 class ListedSupport(_ContextMetric):
-    """The share of the retrieved contexts that are listed as support of one of the perspectives.
+    """The share of the retrieved contexts that are listed as support of one of the sides.
 
-    Parameters and what has no score are those of ``PerspectiveCoverage``. Low: the chain spends its
-    context on passages that argue for no side, or the judge does not see that they do.
+    The value is listed contexts / contexts. Low: the chain spends its context on passages that
+    argue for no side, or the judge does not see that they do. Parameters, and what has no value,
+    are those of ``PerspectiveCoverage``.
     """
 
     _name = "listed_support"

@@ -20,10 +20,11 @@ FILTER_KEYWORDS = ("filter", "expr", "filters", "efficient_filter", "pre_filter"
 class StoreAdapter:
     """How to search one kind of vector store, and how to read its vectors back.
 
-    The methods as they stand serve any store that has ``similarity_search_by_vector``. An adapter
-    of your own overrides what is different in yours; most need ``vectors`` alone. It is handed to
-    ``LangChainStore(adapter=)`` or ``PerspectiveRetriever(adapter=)``, holds nothing of a store or
-    a request, and is checked with ``perspective_rag.testing.check_store``.
+    As it stands it serves any store that has ``similarity_search_by_vector``. Override what is
+    different in yours; most need ``vectors`` alone. An adapter holds nothing of a store or a
+    request. Pass it to ``LangChainStore(adapter=)`` or ``PerspectiveRetriever(adapter=)``, and
+    check it with ``perspective_rag.testing.check_store``. ``store`` below is always the vector
+    store.
     """
 
     id_key: ClassVar[str | None] = None
@@ -43,14 +44,30 @@ class StoreAdapter:
     def by_vector(
         self, store: Any, vector: list[float], *, k: int, filter: Any = None, **more: Any
     ) -> list[Document]:
-        """The k nearest documents, best first; ``filter`` is None or what the caller gave."""
+        """Finds the k nearest documents.
+
+        Args:
+            store: The vector store.
+            vector: The query's vector.
+            k: Maximum number of documents.
+            filter: What the caller gave as filter; None: no filter.
+            **more: Further search arguments.
+
+        Returns:
+            Documents, best first.
+
+        Raises:
+            CapabilityError: No name is known for the filter.
+        """
         wanted = self._with_filter(store, filter, more)
         return list(store.similarity_search_by_vector(vector, k=k, **wanted))
 
     async def aby_vector(
         self, store: Any, vector: list[float], *, k: int, filter: Any = None, **more: Any
     ) -> list[Document]:
-        """The same; used only where ``awaits`` says so, else ``by_vector`` in a thread."""
+        """The same as ``by_vector``; used only where ``awaits`` says so, else ``by_vector`` in a
+        thread.
+        """
         wanted = self._with_filter(store, filter, more)
         return list(await store.asimilarity_search_by_vector(vector, k=k, **wanted))
 
@@ -76,9 +93,15 @@ class StoreAdapter:
     def filter_keyword(
         self, store: VectorStore, method: str = "similarity_search_by_vector"
     ) -> str | None:
-        """The store's own name for a filter: as its method's signature shows it, or
-        ``filter_name``. None where neither does: a method that takes any name may drop what it does
-        not know.
+        """Finds the store's name for a filter.
+
+        Args:
+            store: The vector store.
+            method: The method that takes the filter.
+
+        Returns:
+            The name as the method's signature shows it, else ``filter_name``. None where neither
+            does: a method that takes any name may drop what it does not know.
         """
         named, _ = self.parameters(store, method)
         return next((name for name in FILTER_KEYWORDS if name in named), self.filter_name)
@@ -86,13 +109,33 @@ class StoreAdapter:
     def parameters(
         self, store: VectorStore, method: str = "similarity_search_by_vector"
     ) -> tuple[frozenset[str], bool]:
-        """The names that a method of the store shows, and whether it takes any others."""
+        """Lists the parameters of a method of the store.
+
+        Args:
+            store: The vector store.
+            method: The method's name.
+
+        Returns:
+            Their names, and whether it takes any others.
+        """
         if not overrides(store, method) and overrides(store, f"a{method}"):
             method = f"a{method}"
         return named_parameters(getattr(store, method))
 
     def vectors(self, store: Any, passages: Sequence[Passage]) -> Rows:
-        """The vector of each passage, in order, from one request; None where there is none."""
+        """Reads vectors back, in one request.
+
+        Args:
+            store: The vector store.
+            passages: n passages that the store found.
+
+        Returns:
+            n vectors, in their order; None where the store has none.
+
+        Raises:
+            NotImplementedError: This kind of store gives no vectors back; ask ``keeps_vectors``
+                first.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} reads no vectors: write its method vectors, or ask "
             "keeps_vectors before"
@@ -104,7 +147,15 @@ class StoreAdapter:
         return type(self).vectors is not StoreAdapter.vectors
 
     def matrix(self, store: VectorStore, passages: Sequence[Passage]) -> Matrix:
-        """``vectors`` as shape (n, d); NaN rows where the store has none."""
+        """Reads vectors back as an array.
+
+        Args:
+            store: The vector store.
+            passages: n passages that the store found.
+
+        Returns:
+            Shape (n, d); NaN rows where the store has no vector.
+        """
         rows = self.vectors(store, passages)
         width = next((len(row) for row in rows if row is not None), 1)
         result = np.full((len(passages), width), np.nan)

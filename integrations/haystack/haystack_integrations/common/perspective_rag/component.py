@@ -26,17 +26,30 @@ class PerspectiveComponent:
     _is_warm: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as plain values, for pipelines in files.
+        """Writes the component as plain values, for pipelines in files.
 
-        A judge, extractor, expander or telemetry needs ``to_dict`` and ``from_dict``, a function
+        A judge, extractor, expander or telemetry needs ``to_dict`` and ``from_dict``; a function
         (``skip_if``, ``dedup_key``) must be one that can be imported; a limiter comes back as a new
-        one of the same limit. Raises SerializationError for what cannot be written.
+        one of the same limit.
+
+        Raises:
+            SerializationError: A part cannot be written.
         """
         return to_dict(self, self._given, self.options)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The component that ``to_dict`` wrote; raises DeserializationError for anything else."""
+        """Makes the component that ``to_dict`` wrote.
+
+        Args:
+            data: What ``to_dict`` returned.
+
+        Returns:
+            The component.
+
+        Raises:
+            DeserializationError: It is anything else.
+        """
         return cls(**from_dict(cls, data))
 
     def warm_up(self) -> None:
@@ -48,7 +61,7 @@ class PerspectiveComponent:
         self._is_warm = True
 
     async def warm_up_async(self) -> None:
-        """The same, without blocking the event loop."""
+        """The same as ``warm_up``, without blocking the event loop."""
         for part in self._components():
             if hasattr(part, "warm_up_async"):
                 await part.warm_up_async()
@@ -69,7 +82,7 @@ class PerspectiveComponent:
                 part.close()
 
     async def close_async(self) -> None:
-        """The same in an event loop."""
+        """The same as ``close``, in an event loop."""
         for part in self._components():
             closed = getattr(part, "close_async", getattr(part, "close", None))
             waiting = closed() if closed is not None else None

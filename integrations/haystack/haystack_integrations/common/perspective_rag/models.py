@@ -29,14 +29,18 @@ from perspective_rag.extend import (
 
 
 class HaystackEmbedder:
-    """An ``Embedder`` over Haystack's embedder components.
+    """Haystack's embedder components as an Embedder.
 
-    Passages go to ``document_embedder`` in one batch; without it they are embedded as queries are.
-    A text embedder takes one text at a time, so several go side by side, at most
-    ``max_concurrency``; 1 embeds them in turn; a PackagedTextEmbedder gets them in one batch. A
-    text embedder with a ``relevance_floor`` of its own hands it on.
+    A text embedder takes one text at a time, so several run side by side; a PackagedTextEmbedder
+    gets them in one batch. A ``relevance_floor`` of the text embedder is handed on.
 
-    Raises ConfigError for what is no embedder.
+    Args:
+        text_embedder: Embeds queries.
+        document_embedder: Embeds passages, in one batch; None: the text embedder does.
+        max_concurrency: Texts embedded at a time; 1 = one after the other.
+
+    Raises:
+        ConfigError: One of them is no embedder.
     """
 
     def __init__(
@@ -55,7 +59,7 @@ class HaystackEmbedder:
         return getattr(self.text_embedder, "relevance_floor", None)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d), as the text embedder embeds queries."""
+        """Embeds texts with the text embedder; see ``Embedder.embed_queries``."""
         if isinstance(self.text_embedder, PackagedTextEmbedder):
             return self.text_embedder.encoder.embed_queries(texts)
         with scrubbing(self.text_embedder):
@@ -63,7 +67,7 @@ class HaystackEmbedder:
             return np.array(map_in_threads(self._query, texts, most=self.max_concurrency))
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d)."""
+        """Embeds texts with the document embedder, if any; see ``Embedder.embed_passages``."""
         if self.document_embedder is None:
             return self.embed_queries(texts)
         documents = [Document(id=str(place), content=text) for place, text in enumerate(texts)]
@@ -77,12 +81,18 @@ class HaystackEmbedder:
 
 
 class HaystackLLM:
-    """An ``LLM`` over a Haystack chat generator.
+    """A Haystack chat generator as an LLM.
 
-    Temperature and length are the generator's own settings: which arguments one takes differs from
-    package to package. OpenAIChatGenerator, and what derives from it, is held to the schema of a
-    prompt; others, and a server that refuses, are asked for JSON in plain text. Raises ConfigError
-    for what is no chat generator.
+    Temperature and length are the generator's own settings, because packages do not agree on their
+    names. OpenAIChatGenerator, and what derives from it, is held to the schema of a prompt; others,
+    and a server that refuses, are asked for JSON in plain text.
+
+    Args:
+        chat_generator: The generator.
+        name: Its name in messages and caches; None: the generator's model.
+
+    Raises:
+        ConfigError: It is no chat generator.
     """
 
     def __init__(self, chat_generator: Any, *, name: str | None = None) -> None:
@@ -93,11 +103,13 @@ class HaystackLLM:
         self._refuses_schemas = False
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The generator's reply; raises LLMError for whatever it raises.
+        """Sends one prompt; see ``LLM.complete``.
 
-        Neither holds a key of the generator's, should its server repeat it.
+        Raises:
+            LLMError: Whatever the generator raises, or no reply. Neither error nor reply holds a
+                key of the generator's.
         """
-        messages, held = _messages(prompt), self._held_to(prompt)
+        messages, held = _messages(prompt), self._schema_inputs(prompt)
         try:
             if held:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
@@ -113,8 +125,8 @@ class HaystackLLM:
         return self._completion(found)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same, without blocking the event loop."""
-        messages, held = _messages(prompt), self._held_to(prompt)
+        """The same as ``complete``, without blocking the event loop."""
+        messages, held = _messages(prompt), self._schema_inputs(prompt)
         try:
             if held:
                 with suppress(Exception):
@@ -128,7 +140,7 @@ class HaystackLLM:
         self._refuses_schemas |= bool(held)
         return self._completion(found)
 
-    def _held_to(self, prompt: Prompt) -> dict[str, Any]:
+    def _schema_inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Further inputs that hold the generator to the prompt's schema; none where it cannot."""
         generator = self.chat_generator
         if prompt.schema is None or self._refuses_schemas:

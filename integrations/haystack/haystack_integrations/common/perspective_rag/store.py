@@ -40,19 +40,20 @@ _GIVEN = ("query", "query_embedding", "top_k", "filters", "return_embedding")
 
 
 class HaystackStore:
-    """A ``Store`` over a Haystack retriever component.
+    """A Haystack retriever component as a Store.
 
     One that takes ``query_embedding`` is searched by vector, any other that takes ``query`` by
-    text. ``top_k`` and ``filters`` are handed on, in Haystack's own form; a filter for a retriever
-    without ``filters`` raises CapabilityError. What the retriever was set to (its own filters and
-    their policy, scaling) holds.
+    text. ``top_k`` and ``filters`` are handed on; what the retriever was set to (filters and their
+    policy, scaling) holds. A hit's score is its cosine to the query where its vector comes along,
+    which a retriever with ``return_embedding`` is asked for; else the retriever's own, where these
+    fall from one document to the next. ``run_async`` is used where it sees the same data, else
+    ``run`` in a thread. For ``in_turn`` see ``Store``.
 
-    A hit's score is its cosine to the query where its vector comes along, which a retriever with
-    ``return_embedding`` is asked for; else the retriever's own, where these fall from one document
-    to the next. Its ``run_async`` is used where it has one that sees the same data, else ``run`` in
-    a thread. ``in_turn``: see ``protocols.Store``.
+    Args:
+        retriever: The retriever component.
 
-    Raises ConfigError for what is no retriever, and for one that needs more than a query.
+    Raises:
+        ConfigError: It is no retriever, or needs more than a query.
     """
 
     thread_bound = False
@@ -88,7 +89,11 @@ class HaystackStore:
         return "filters" in self._inputs
 
     def check_filter(self) -> None:
-        """Raises CapabilityError where a filter could not reach the retriever."""
+        """Checks that a filter reaches the retriever.
+
+        Raises:
+            CapabilityError: It takes no ``filters``.
+        """
         if not self.takes_filter:
             raise CapabilityError(
                 f"{type(self.retriever).__name__} takes no filters: set them on that retriever, or "
@@ -98,8 +103,13 @@ class HaystackStore:
     def search(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        """At most ``k`` hits, best first; ``filter`` is a dictionary of Haystack's."""
-        wanted = self._wanted(text, vector, k, filter)
+        """Finds at most k documents, with a filter in Haystack's form; see ``Store.search``.
+
+        Raises:
+            CapabilityError: A filter cannot reach the retriever, or it searches by vector and none
+                is given.
+        """
+        wanted = self._inputs_for(text, vector, k, filter)
         with scrubbing(self.retriever, self._document_store):
             found = run_component(self.retriever, **wanted)
         return self._hits(found["documents"][:k], vector)
@@ -107,8 +117,8 @@ class HaystackStore:
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        """The same, without blocking the event loop."""
-        wanted = self._wanted(text, vector, k, filter)
+        """The same as ``search``, without blocking the event loop."""
+        wanted = self._inputs_for(text, vector, k, filter)
         with scrubbing(self.retriever, self._document_store):
             if self._awaits:
                 found = await arun_component(self.retriever, **wanted)
@@ -116,7 +126,7 @@ class HaystackStore:
                 found = await in_thread(run_component, self.retriever, **wanted)
         return self._hits(found["documents"][:k], vector)
 
-    def _wanted(self, text: str, vector: Vector | None, k: int, filter: Any) -> dict[str, Any]:
+    def _inputs_for(self, text: str, vector: Vector | None, k: int, filter: Any) -> dict[str, Any]:
         if filter is not None:
             self.check_filter()
         if self.takes_vector and vector is None:
@@ -213,10 +223,16 @@ def retriever_over(document_store: Any, *, by_vector: bool) -> Any:
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """A Haystack retriever, or an InMemoryDocumentStore by BM25, as a store of a plain pipeline.
+    """Makes a Haystack retriever a store of a plain pipeline.
 
-    The embedder is None: Haystack's retrievers do not say which one goes with them. Raises
-    ConfigError for anything else.
+    Args:
+        source: A retriever component, or an InMemoryDocumentStore, which is searched by BM25.
+
+    Returns:
+        The store and None: Haystack's retrievers do not say which embedder goes with them.
+
+    Raises:
+        ConfigError: It is neither.
     """
     if isinstance(source, InMemoryDocumentStore):
         return HaystackStore(retriever_over(source, by_vector=False)), None

@@ -29,13 +29,19 @@ Reader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
 class StoreAdapter:
     """How to treat one kind of vector store, where it is special.
 
-    ``vectors`` reads its vectors back, and ``at_hand`` says that they lie in this process and cost
-    a look-up instead of a request. ``awaits``: whether its async search can be used in any event
-    loop; ``blocks``: whether that one computes where it is awaited, and blocks the loop.
-    ``in_turn``: whether it computes in Python, so that searches side by side gain nothing.
-    ``thread_bound``: whether it works only in the thread that made it.
-    ``is_new``: whether nothing was ever stored, for a store that then raises instead of finding
-    nothing. One of your own goes to ``LlamaIndexStore(adapter=)``.
+    Pass one of your own to ``LlamaIndexStore(adapter=)`` or ``PerspectiveRetriever(adapter=)``. The
+    functions are called with the vector store.
+
+    Args:
+        vectors: ``vectors(vector_store, node_ids)`` reads its vectors back, by node id, in one
+            request; None: it cannot.
+        at_hand: True: the vectors lie in this process and cost a look-up instead of a request.
+        awaits: Whether its async search works in any event loop.
+        blocks: Whether its async search computes where it is awaited, and blocks the loop.
+        in_turn: Whether it computes in Python, so that searches side by side gain nothing.
+        thread_bound: Whether it works only in the thread that made it.
+        is_new: Whether nothing was ever stored, for a store that then raises instead of finding
+            nothing.
     """
 
     vectors: Reader | None = None
@@ -47,7 +53,15 @@ class StoreAdapter:
     is_new: Callable[[Any], bool] = _no
 
     def matrix(self, vector_store: Any, passages: Sequence[Passage]) -> Matrix:
-        """The vectors of passages as shape (n, d); NaN rows where the store has none."""
+        """Reads vectors back as an array.
+
+        Args:
+            vector_store: The vector store.
+            passages: n passages that it found.
+
+        Returns:
+            Shape (n, d); NaN rows where the store has no vector.
+        """
         names = list(dict.fromkeys(passage.id for passage in passages))
         found = self.vectors(vector_store, names) if self.vectors is not None else {}
         width = next((len(row) for row in found.values() if row is not None), 1)

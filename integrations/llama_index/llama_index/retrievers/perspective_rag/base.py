@@ -60,37 +60,54 @@ _PARAMETERS = (
 
 
 class PerspectiveRetriever(BaseRetriever):
-    """Retrieves nodes that cover every perspective of a question, from any index or retriever.
+    """Retrieves nodes that cover every side of a question, from any index or retriever.
 
-    ``source``: a VectorStoreIndex is searched by vector with its own embedding model. Any other
-    index or retriever is searched by text, unless ``embed_model`` is given: it then gets the
-    vectors in ``QueryBundle.embedding``. ``takes_vector=False`` says that it does not read them, as
-    keyword retrievers do not; ``embed_model`` then re-orders what they find.
-    ``adapter`` knows what is special about a vector store that is not known here.
-    ``filters`` reach the vector store with every search.
-    ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
-    ``llm`` names the perspectives of a question and, under the default judge, reads all candidates
-    in one more call (``LLMListJudge``), with rules and the packaged judge to fall back on; without
-    it the rules name them, or ``extractor``. ``perspectives`` names them once for all questions.
-    ``skip_if(question)``: where it is true, a follow-up such as "thanks" perhaps, the question is
-    searched as it is, without perspectives and judge.
-    ``dedup_key``: a metadata key, or a function of a node; nodes for which it gives the same are
-    one. By default a node is known by its id.
-    ``limiter`` limits the calls of all requests together; by default each retriever has its own.
-    ``telemetry`` is told what each request does, ``OpenTelemetry()`` for example.
+    A VectorStoreIndex is searched by vector with its own embedding model; anything else is searched
+    by text, unless ``embed_model`` is given.
 
-    ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also
-    ``similarity_top_k``), ``fetch_k``, ``mmr_lambda`` (1.0 = relevance alone; also
-    ``mmr_threshold``), ``projection``, ``coverage`` and so on. ``with_options`` changes them for
-    one request. A ``similarity_top_k`` that a given retriever was set to, other than LlamaIndex's
-    default, is ``k`` where nothing else says it.
+    Nodes are copies, in the order of the choice. Metadata keys that begin with "perspective_rag_"
+    say what a node supports: see ``perspective_rag.extend.annotations_of``; ``report_in`` reads all
+    of it. They are left out of what models are shown. What failed or was left out is logged, and is
+    a ``DegradationEvent``.
 
-    Nodes are copies, in the order of the choice. A node's score is its similarity to the question,
-    higher is better, as after LlamaIndex's own retrievers; ``score_kind="selection"`` makes it the
-    score of the choice, which keeps the order where somebody sorts by it. Metadata keys that begin
-    with "perspective_rag_" say what a node supports (see ``annotations_of``; ``report_in`` reads
-    the whole of it), and are left out of what models are shown. What failed or was left out is
-    logged, and a ``DegradationEvent`` each.
+    Args:
+        source: The index or retriever.
+        judge: Says which node supports which perspective; "default": the one that comes with
+            perspective_rag, None: no judging.
+        llm: Names the perspectives of a question and, under the default judge, reads all candidates
+            in one more call (``LLMListJudge``); when it fails, rules and the packaged judge take
+            over.
+        embed_model: Embeds the question; None: the index's own. A source that is no
+            VectorStoreIndex gets its vectors in ``QueryBundle.embedding``.
+        filters: Reach the vector store with every search.
+        perspectives: The sides of every question, where they are known beforehand.
+        extractor: Finds the perspectives of a question; None: ``llm`` or the rules.
+        expander: Writes the queries for perspectives; None: their own statements.
+        selector: Chooses the nodes from the judged ones; None: plain search's own, exchanged where
+            that covers more.
+        skip_if: True of a question that is searched as it is, without perspectives and judge, such
+            as "thanks".
+        dedup_key: A metadata key, or a function of a node; nodes that share it are one. None: the
+            node's id.
+        score_kind: What a node's score is: "similarity" to the question, higher is better, or the
+            score of the choice ("selection"), which keeps the order where somebody sorts by it.
+        takes_vector: False: the source does not read ``QueryBundle.embedding``, as keyword
+            retrievers do not; ``embed_model`` then re-orders what it finds. None: it does where
+            ``embed_model`` is given.
+        adapter: Knows what is special about a vector store that is not known here.
+        callback_manager: LlamaIndex's; None: the source's.
+        limiter: Limits the calls of all requests together; None: one of its own.
+        telemetry: Is told what each request does, ``OpenTelemetry()`` for example.
+        options: Options to start from.
+        **changes: Options of ``perspective_rag.PipelineOptions`` by name, with LlamaIndex's names
+            for ``k`` (``similarity_top_k``) and ``mmr_lambda`` (``mmr_threshold``). Where nothing
+            says ``k``, it is the ``similarity_top_k`` that a given retriever was set to, other than
+            LlamaIndex's default.
+
+    Raises:
+        ConfigError: An argument is unknown (the error suggests the right one) or cannot be used.
+        CapabilityError: The source cannot do what an argument asks, or has no embedding model: pass
+            ``embed_model``.
     """
 
     def __init__(
@@ -170,11 +187,23 @@ class PerspectiveRetriever(BaseRetriever):
         filters: MetadataFilters | None = None,
         **changes: Unpack[Options],
     ) -> Self:
-        """The same retriever with other perspectives and options; ``filters`` hold besides its own.
+        """Makes a copy with other options, for a request of its own.
 
-        Wherever LlamaIndex hands on the question alone, this is how a request gets options of its
-        own: ``engine.with_retriever(retriever.with_options(k=3))``, or as one retriever of a
+        Where LlamaIndex hands on the question alone, this is how a request gets options:
+        ``engine.with_retriever(retriever.with_options(k=3))``, or one retriever of a
         QueryFusionRetriever. It costs next to nothing: models, store and limiter are shared.
+
+        Args:
+            perspectives: Take the place of the retriever's own.
+            filters: Hold besides the retriever's own.
+            **changes: Options of ``perspective_rag.PipelineOptions``.
+
+        Returns:
+            The copy.
+
+        Raises:
+            ConfigError: An option is unknown or not allowed.
+            CapabilityError: The source cannot do what an option asks.
         """
         own = copy.copy(self)
         own.options = changed_options(self.options, changes, parameters=("filters", "perspectives"))
@@ -186,21 +215,37 @@ class PerspectiveRetriever(BaseRetriever):
         return own
 
     def as_tool(self, *, name: str | None = None, description: str | None = None) -> AsyncBaseTool:
-        """A tool that takes ``query`` and, if the model likes, ``perspectives``.
+        """Makes a tool that takes ``query`` and, optionally, ``perspectives``.
 
-        Its message says which perspectives each node supports; the nodes are its raw output. An
-        empty query is answered by an error that the model can read. A request's own filter:
+        Its message says which sides each node supports; the nodes are its raw output. An empty
+        query is answered by an error that the model can read. For a filter of a request:
         ``retriever.with_options(filters=...).as_tool()``.
+
+        Args:
+            name: The tool's name.
+            description: What the model reads about it.
+
+        Returns:
+            The tool.
         """
         return search_tool(self, name=name, description=description)
 
     def report(
         self, question: str | QueryBundle, **changes: Unpack[RequestArguments]
     ) -> RetrievalResult:
-        """The full result for a question: passages, coverage, and a trace of what was done.
+        """Retrieves for a question and returns the whole report.
 
-        ``changes``, for this question, are those of ``with_options``. Each passage's ``source`` is
-        its node.
+        Args:
+            question: The question.
+            **changes: Arguments of ``with_options``, for this question.
+
+        Returns:
+            Passages, coverage and trace; ``passage.source`` is the node.
+
+        Raises:
+            ConfigError: An option is unknown or not allowed, or the question is empty.
+            RetrievalError: Every search failed.
+            CoverageError: A side stayed uncovered under ``coverage="require"``.
         """
         own, bundle = self.with_options(**changes), bundle_of(question)
         pipeline = own._pipeline(bundle, traced=True)

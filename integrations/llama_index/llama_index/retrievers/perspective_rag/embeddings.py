@@ -12,12 +12,18 @@ from perspective_rag.extend import in_thread
 
 
 class PackagedEmbeddings(BaseEmbedding):
-    """Unit embeddings of 384 dimensions by all-MiniLM-L6-v2 (int8), on this machine alone.
+    """Unit vectors of 384 numbers by all-MiniLM-L6-v2 (int8), computed on this machine.
 
-    Texts are cut after ``max_tokens``; ``threads`` are those of one call (None: a thread a core).
     The model is loaded at the first text. A retriever made with these knows from which similarity
-    on a node is about the question (``relevance_floor``). Raises MissingDependency without the
-    extra ``local``.
+    on a node is about the question (``relevance_floor``).
+
+    Attributes:
+        embed_batch_size: Texts that LlamaIndex hands over at once.
+        max_tokens: Texts are cut after this many tokens.
+        threads: Threads of one call; None: one for each core.
+
+    Raises:
+        MissingDependency: The extra ``local`` is not installed.
     """
 
     model_name: str = "all-MiniLM-L6-v2-int8"

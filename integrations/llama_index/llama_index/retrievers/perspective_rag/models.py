@@ -31,14 +31,16 @@ from perspective_rag.extend import (
 
 
 class LlamaIndexEmbedder:
-    """An ``Embedder`` over a LlamaIndex embedding model.
+    """A LlamaIndex embedding model as an Embedder.
 
-    ``bundle`` is the query it serves: the text of that query gets the embedding that the bundle
-    brings along, or the mean over its custom embedding texts, as LlamaIndex's own retrievers do.
+    Passages go through the model's own batches. LlamaIndex embeds queries one at a time, so several
+    run side by side. A ``relevance_floor`` of the model is handed on.
 
-    Passages go through LlamaIndex's batches. It embeds queries one at a time, so several go side by
-    side, at most ``max_concurrency``; 1 embeds them in turn. A model with a ``relevance_floor`` of
-    its own hands it on.
+    Args:
+        model: The embedding model.
+        bundle: The query it serves: its text gets the embedding that the bundle brings, or the mean
+            over its ``custom_embedding_strs``, as in LlamaIndex's own retrievers.
+        max_concurrency: Queries embedded at a time; 1 = one after the other.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class LlamaIndexEmbedder:
         return getattr(self.model, "relevance_floor", None)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d), as the model embeds queries."""
+        """Embeds texts as the model embeds queries; see ``Embedder.embed_queries``."""
         if isinstance(self.model, PackagedEmbeddings) and not self._brings_vectors():
             return self.embed_passages(texts)  # it embeds queries as texts
         with scrubbing(self.model):
@@ -66,7 +68,7 @@ class LlamaIndexEmbedder:
             return np.array(map_in_threads(self._query, texts, most=self.max_concurrency))
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text, shape (n, d), in the model's own batches."""
+        """Embeds texts in the model's own batches; see ``Embedder.embed_passages``."""
         with scrubbing(self.model):
             return np.array(self.model.get_text_embedding_batch(list(texts)))
 
@@ -86,12 +88,15 @@ class LlamaIndexEmbedder:
 
 
 class LlamaIndexLLM:
-    """An ``LLM`` over a LlamaIndex language model.
+    """A LlamaIndex language model as an LLM.
 
-    ``arguments`` go with every request, for example ``temperature=0.0``. Nothing else does: which
-    arguments a model takes differs from one LlamaIndex package to the next, and most are set on the
-    model itself. A model that calls functions is held to the schema of a prompt as
-    ``structured_predict`` does it, by a tool; one that refuses is asked for JSON in plain text.
+    A model that calls functions is held to the schema of a prompt by a tool, as
+    ``structured_predict`` does it; one that refuses is asked for JSON in plain text.
+
+    Args:
+        model: The model; most settings are made on it, because LlamaIndex's packages do not agree
+            on the arguments of a request.
+        **arguments: Go with every request, e.g. ``temperature=0.0``.
     """
 
     def __init__(self, model: BaseLLM, **arguments: Any) -> None:
@@ -101,16 +106,19 @@ class LlamaIndexLLM:
         self._refuses_schemas = False
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply to a prompt; raises LLMError for whatever the model raises.
+        """Sends one prompt; see ``LLM.complete``.
 
-        Neither holds a key of the model's, should its server repeat it.
+        Raises:
+            LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
         messages, caller = _messages(prompt), self._caller(prompt)
         try:
             if caller is not None:
                 # It may refuse the tool alone: a failure of the plain request is the model's.
                 with suppress(Exception):
-                    reply = caller.chat_with_tools([_tool(prompt)], **self._held(messages))
+                    reply = caller.chat_with_tools(
+                        [_tool(prompt)], **self._tool_arguments(messages)
+                    )
                     return _completion(reply, self._secrets, caller)
             reply = self.model.chat(messages, **self._arguments)
         except Exception as raised:
@@ -120,14 +128,16 @@ class LlamaIndexLLM:
         return _completion(reply, self._secrets)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same, without blocking the event loop."""
+        """The same as ``complete``, without blocking the event loop."""
         if _chats_in_the_loop(self.model):
             return await in_thread(self.complete, prompt)
         messages, caller = _messages(prompt), self._caller(prompt)
         try:
             if caller is not None:
                 with suppress(Exception):
-                    reply = await caller.achat_with_tools([_tool(prompt)], **self._held(messages))
+                    reply = await caller.achat_with_tools(
+                        [_tool(prompt)], **self._tool_arguments(messages)
+                    )
                     return _completion(reply, self._secrets, caller)
             reply = await self.model.achat(messages, **self._arguments)
         except Exception as raised:
@@ -144,7 +154,7 @@ class LlamaIndexLLM:
         calls = isinstance(model, FunctionCallingLLM) and model.metadata.is_function_calling_model
         return model if calls and isinstance(model, FunctionCallingLLM) else None
 
-    def _held(self, messages: list[ChatMessage]) -> dict[str, Any]:
+    def _tool_arguments(self, messages: list[ChatMessage]) -> dict[str, Any]:
         return {"chat_history": messages, "tool_required": True, **self._arguments}
 
     @property

@@ -47,12 +47,12 @@ def nodes_of(
     """
     scores, added = scores_of(result, score_kind, given=given), annotations_of(result)
     return [
-        NodeWithScore(node=_annotated(candidate.passage.source, annotation), score=score)
+        NodeWithScore(node=_annotate(candidate.passage.source, annotation), score=score)
         for candidate, score, annotation in zip(result.candidates, scores, added, strict=True)
     ]
 
 
-def _annotated(node: BaseNode, added: Mapping[str, Any]) -> BaseNode:
+def _annotate(node: BaseNode, added: Mapping[str, Any]) -> BaseNode:
     """A copy of a node, of its own class, that shares nothing with it that could be written to."""
     kind = _Metadata if isinstance(node, TextNode) else _KeyedMetadata
     return node.model_copy(

@@ -64,14 +64,22 @@ _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches"
 
 
 class PerspectivePostprocessor(BaseNodePostprocessor):
-    """Judges given nodes and chooses ``k`` that cover every perspective of the question.
+    """Chooses, among given nodes, ``k`` that cover every side of the question.
 
-    The order of the nodes is taken for their relevance, whatever their scores are; a node that is
-    given twice, by its id or by ``dedup_key``, counts once, where it came first. No store is
-    searched: what no given node supports stays uncovered, and ``discover`` reads the given nodes.
-    ``embed_model`` is needed for a ``mmr_lambda`` below 1 only. A node keeps the score that it came
-    with, unless ``score_kind="selection"``. The other parameters, and the
-    nodes it returns, are those of ``PerspectiveRetriever``; options that belong to a search raise.
+    The order of the nodes counts as their relevance, whatever their scores are; a node given twice,
+    by its id or by ``dedup_key``, counts once, where it came first. No store is searched: what no
+    given node supports stays uncovered, and ``discover`` reads the given nodes.
+
+    Parameters not listed, and the nodes it returns, are those of ``PerspectiveRetriever``.
+
+    Args:
+        embed_model: Needed for a ``mmr_lambda`` below 1 only.
+        score_kind: "similarity": a node keeps the score that it came with; "selection": the score
+            of the choice.
+        **changes: Options of ``perspective_rag.PipelineOptions`` that concern no search.
+
+    Raises:
+        ConfigError: An argument is unknown, cannot be used, or belongs to a search.
     """
 
     _judge: JudgeChoice = PrivateAttr()
@@ -148,8 +156,16 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         return self._options
 
     def report(self, nodes: Sequence[NodeWithScore], query: str | QueryBundle) -> RetrievalResult:
-        """The full result of choosing among nodes: passages, coverage, trace."""
-        pipeline, bundle, hits = self._prepared(nodes, query)
+        """Chooses among nodes and returns the whole report.
+
+        Args:
+            nodes: What a retriever found, best first.
+            query: The question.
+
+        Returns:
+            Passages, coverage and trace; ``passage.source`` is the node.
+        """
+        pipeline, bundle, hits = self._prepare(nodes, query)
         return pipeline.choose(
             bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
         )
@@ -158,7 +174,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        pipeline, bundle, hits = self._prepared(nodes, query)
+        pipeline, bundle, hits = self._prepare(nodes, query)
         return await pipeline.achoose(
             bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
         )
@@ -166,16 +182,16 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        query = self._started(nodes, query_bundle)
-        return self._ended(self.report(nodes, query) if nodes else None)
+        query = self._begin(nodes, query_bundle)
+        return self._end(self.report(nodes, query) if nodes else None)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        query = self._started(nodes, query_bundle)
-        return self._ended(await self.areport(nodes, query) if nodes else None)
+        query = self._begin(nodes, query_bundle)
+        return self._end(await self.areport(nodes, query) if nodes else None)
 
-    def _started(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
+    def _begin(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
         if query is None:
             raise ConfigError("nodes are judged against a question: pass query_bundle or query_str")
         judge = judge_of(self._judge, self._llm)
@@ -185,14 +201,14 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         )
         return query
 
-    def _ended(self, result: RetrievalResult | None) -> list[NodeWithScore]:
+    def _end(self, result: RetrievalResult | None) -> list[NodeWithScore]:
         chosen = []
         if result is not None:
             chosen = nodes_of(tell(result), score_kind=self._score_kind)
         dispatcher.event(ReRankEndEvent(nodes=chosen))
         return chosen
 
-    def _prepared(
+    def _prepare(
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
     ) -> tuple[PerspectivePipeline, QueryBundle, list[Hit]]:
         bundle = bundle_of(query)

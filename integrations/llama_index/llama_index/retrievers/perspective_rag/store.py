@@ -36,24 +36,26 @@ _BY_WORDS = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 
 
 class LlamaIndexStore:
-    """A ``Store`` over a LlamaIndex index or retriever.
+    """A LlamaIndex index or retriever as a Store.
 
-    A VectorStoreIndex is asked for as many passages as each search wants, and ``filters`` go with
-    every search. So is a VectorIndexRetriever, in its own mode and with its own filters. Any other
-    retriever returns as many as it is set to.
+    A VectorStoreIndex or VectorIndexRetriever is asked for as many nodes as a search wants; any
+    other retriever returns as many as it is set to. Scores of stores are not used, since
+    similarities and distances come under one name: a hit carries the cosine to the query where its
+    vector is at hand, else the order alone. ``given`` holds the source's own scores for the
+    question, by node id. ``embeddings_of`` exists where the vectors can be read back. For
+    ``in_turn`` and ``thread_bound`` see ``Store``.
 
-    ``takes_vector`` says whether the retriever uses ``QueryBundle.embedding``; None knows it of a
-    VectorStoreIndex and a VectorIndexRetriever, and takes the others to search by text.
+    Args:
+        source: The index or retriever; a VectorIndexRetriever keeps its mode and filters.
+        filters: Go with every search of a VectorStoreIndex.
+        takes_vector: Whether the retriever reads ``QueryBundle.embedding``; None: as a
+            VectorStoreIndex or VectorIndexRetriever says, and False for others.
+        adapter: Knows what is special about a vector store; None: the one for its class, else the
+            one for any store.
 
-    Hits come in the order of LlamaIndex. What stores report, similarities, squared distances and
-    squashed distances under one name, cannot be compared: a hit's score is its cosine to the query
-    where its vector is at hand, and else there is none; ``given`` are the source's own scores for
-    the question, by node id. ``embeddings_of`` exists where the vector store's vectors can be read
-    back.
-
-    ``adapter`` knows what is special about a vector store; by default the one for its class, and
-    for a class nobody knows the one that serves any store. ``in_turn`` and ``thread_bound``: see
-    ``protocols.Store``.
+    Raises:
+        ConfigError: ``source`` is neither an index nor a retriever.
+        CapabilityError: ``filters`` cannot reach the source.
     """
 
     takes_vector: bool
@@ -97,21 +99,45 @@ class LlamaIndexStore:
         return self._plain._embed_model if isinstance(self._plain, VectorIndexRetriever) else None
 
     def for_query(self, bundle: QueryBundle) -> LlamaIndexStore:
-        """This store for one query, whose image and custom embedding texts go with the searches."""
+        """Makes a copy for one query, whose image and custom embedding texts go with the searches.
+
+        Args:
+            bundle: The query.
+
+        Returns:
+            The copy.
+        """
         own = copy.copy(self)
         own._bundle = bundle
         own.given = {}
         return own
 
     def narrowed(self, filters: MetadataFilters) -> LlamaIndexStore:
-        """This store with filters that hold besides its own."""
+        """Makes a copy with filters that hold besides its own.
+
+        Args:
+            filters: The further filters.
+
+        Returns:
+            The copy.
+
+        Raises:
+            CapabilityError: They cannot reach the source.
+        """
         self.check_filters(filters)
         own = copy.copy(self)
         own._filters = joined(self._filters, filters)
         return own
 
     def check_filters(self, filters: MetadataFilters | None) -> None:
-        """Raises CapabilityError when filters are given and could not reach the store."""
+        """Checks that filters reach the store.
+
+        Args:
+            filters: The filters; None is fine.
+
+        Raises:
+            CapabilityError: The source is no VectorStoreIndex.
+        """
         if filters is not None and not isinstance(self._source, VectorStoreIndex):
             raise CapabilityError(
                 f"filters cannot be handed to a {type(self._source).__name__}: pass the "
@@ -121,19 +147,21 @@ class LlamaIndexStore:
     def search(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        """At most ``k`` hits, best first; ``filter``, MetadataFilters, adds to ``filters``."""
+        """Finds at most k nodes; ``filter``, MetadataFilters, adds to ``filters``. See
+        ``Store.search``.
+        """
         retriever, query = self._retriever(k, filter), self._query(text, vector)
-        nodes = self._retrieved(retriever, query)[:k]
+        nodes = self._retrieve(retriever, query)[:k]
         self._note(text, nodes)
         return self._hits(nodes, vector)
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
-        """The same, without blocking the event loop."""
+        """The same as ``search``, without blocking the event loop."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
         if not self._awaits(retriever):
-            nodes = await in_thread(self._retrieved, retriever, query)
+            nodes = await in_thread(self._retrieve, retriever, query)
             self._note(text, nodes[:k])
             return self._hits(nodes[:k], vector)
 
@@ -151,7 +179,7 @@ class LlamaIndexStore:
         self._note(text, nodes[:k])
         return self._hits(nodes[:k], vector)
 
-    def _retrieved(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
+    def _retrieve(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
         with scrubbing(self._vectors):
             try:
                 return retriever.retrieve(query)
@@ -240,10 +268,16 @@ def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> Met
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """A LlamaIndex index or retriever as a store of a plain pipeline, and the embedder that goes
-    with it, where it is known.
+    """Makes a LlamaIndex index or retriever a store of a plain pipeline.
 
-    Raises ConfigError for anything else.
+    Args:
+        source: The index or retriever.
+
+    Returns:
+        The store, and the embedder that goes with it; None where the source does not say its model.
+
+    Raises:
+        ConfigError: It is neither.
     """
     store = LlamaIndexStore(source)
     return store, LlamaIndexEmbedder(store.embed_model) if store.embed_model else None

@@ -34,12 +34,12 @@ def search_tool(
     """
 
     def search(query: str, perspectives: list[str] | None = None) -> list[NodeWithScore]:
-        asked = retriever.with_options(perspectives=_named(perspectives))
-        return list(asked.retrieve(_checked(query)))
+        asked = retriever.with_options(perspectives=_without_blanks(perspectives))
+        return list(asked.retrieve(_check(query)))
 
     async def asearch(query: str, perspectives: list[str] | None = None) -> list[NodeWithScore]:
-        asked = retriever.with_options(perspectives=_named(perspectives))
-        return list(await asked.aretrieve(_checked(query)))
+        asked = retriever.with_options(perspectives=_without_blanks(perspectives))
+        return list(await asked.aretrieve(_check(query)))
 
     async def ashown(nodes: list[NodeWithScore]) -> str:
         return as_text(nodes)
@@ -55,13 +55,13 @@ def search_tool(
     )
 
 
-def _checked(query: str) -> str:
+def _check(query: str) -> str:
     if not query.strip():
         raise ValueError("the query is empty: write the question in full")
     return query
 
 
-def _named(perspectives: list[str] | None) -> list[str] | None:
+def _without_blanks(perspectives: list[str] | None) -> list[str] | None:
     """What a model filled in, without the blanks; None where nothing is left."""
     return [text for text in perspectives or () if text.strip()] or None
 

@@ -14,11 +14,17 @@ from perspective_rag.extend import in_thread
 
 @component
 class PackagedDocumentEmbedder:
-    """Embeds documents, in one batch: 384 dimensions, length one, by all-MiniLM-L6-v2 (int8).
+    """Embeds documents in one batch, each as 384 numbers of length one, by all-MiniLM-L6-v2 (int8).
 
-    ``meta_fields_to_embed`` are put before the text, each followed by ``embedding_separator``; the
-    other parameters are those of ``PackagedTextEmbedder``. A document without text has a row of
-    zeros. Raises MissingDependency without the extra ``local``.
+    A document without text gets a row of zeros. Parameters not listed are those of
+    ``PackagedTextEmbedder``.
+
+    Args:
+        meta_fields_to_embed: Metadata fields put before the text.
+        embedding_separator: Follows each of these fields.
+
+    Raises:
+        MissingDependency: The extra ``local`` is not installed.
     """
 
     def __init__(
@@ -47,7 +53,17 @@ class PackagedDocumentEmbedder:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """Copies of the documents with their embeddings; raises TypeError for anything else."""
+        """Embeds documents.
+
+        Args:
+            documents: The documents.
+
+        Returns:
+            ``documents``: copies with their embeddings.
+
+        Raises:
+            TypeError: Something else than documents was given.
+        """
         if not all(isinstance(each, Document) for each in documents):
             raise TypeError(
                 "PackagedDocumentEmbedder takes a list of documents: a text goes to "
@@ -63,16 +79,23 @@ class PackagedDocumentEmbedder:
 
     @component.output_types(documents=list[Document])
     async def run_async(self, documents: list[Document]) -> dict[str, Any]:
-        """The same, without blocking the event loop."""
+        """The same as ``run``, without blocking the event loop."""
         return await in_thread(self.run, documents)
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as plain values."""
+        """Writes the component as plain values."""
         return default_to_dict(self, **self._given)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The component that ``to_dict`` wrote."""
+        """Makes the component that ``to_dict`` wrote.
+
+        Args:
+            data: What ``to_dict`` returned.
+
+        Returns:
+            The component.
+        """
         return default_from_dict(cls, data)
 
     def _text(self, document: Document) -> str:

@@ -13,12 +13,18 @@ from perspective_rag.extend import in_thread
 
 @component
 class PackagedTextEmbedder:
-    """Embeds a text: 384 dimensions, length one, by all-MiniLM-L6-v2 (int8).
+    """Embeds a text as 384 numbers of length one, by all-MiniLM-L6-v2 (int8), on this machine.
 
-    Texts are cut after ``max_tokens``; ``batch_size`` texts are computed together; ``threads`` are
-    those of one call (None: a thread a core). The model is loaded by ``warm_up`` or at the first
-    text. A retriever made with it knows from which similarity on a document is about the question
-    (``relevance_floor``). Raises MissingDependency without the extra ``local``.
+    The model is loaded by ``warm_up`` or at the first text. A retriever made with it knows from
+    which similarity on a document is about the question (``relevance_floor``).
+
+    Args:
+        max_tokens: Texts are cut after this many tokens.
+        batch_size: Maximum number of texts computed together.
+        threads: Threads of one call; None: one for each core.
+
+    Raises:
+        MissingDependency: The extra ``local`` is not installed.
     """
 
     def __init__(
@@ -38,7 +44,17 @@ class PackagedTextEmbedder:
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:
-        """The embedding of a text; raises TypeError for anything else."""
+        """Embeds a text.
+
+        Args:
+            text: The text.
+
+        Returns:
+            ``embedding``: 384 numbers.
+
+        Raises:
+            TypeError: It is no text.
+        """
         if not isinstance(text, str):
             raise TypeError(
                 f"PackagedTextEmbedder takes a text, got a {type(text).__name__}: documents go to "
@@ -48,14 +64,21 @@ class PackagedTextEmbedder:
 
     @component.output_types(embedding=list[float])
     async def run_async(self, text: str) -> dict[str, Any]:
-        """The same, without blocking the event loop."""
+        """The same as ``run``, without blocking the event loop."""
         return await in_thread(self.run, text)
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as plain values."""
+        """Writes the component as plain values."""
         return default_to_dict(self, **self._given)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The component that ``to_dict`` wrote."""
+        """Makes the component that ``to_dict`` wrote.
+
+        Args:
+            data: What ``to_dict`` returned.
+
+        Returns:
+            The component.
+        """
         return default_from_dict(cls, data)

@@ -49,16 +49,25 @@ _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches"
 
 @component
 class PerspectiveRanker(PerspectiveComponent):
-    """Judges given documents and chooses ``k`` that cover every perspective of the question.
+    """Chooses, among given documents, ``k`` that cover every side of the question.
 
-    The order of the documents is taken for their relevance, whatever their scores are; a document
-    that is given twice, by its id or by ``dedup_key``, counts once, where it came first. Nothing is
+    The order of the documents counts as their relevance, whatever their scores are; a document
+    given twice, by its id or by ``dedup_key``, counts once, where it came first. Nothing is
     searched: what no given document supports stays uncovered, and ``discover`` reads the given
-    documents. ``mmr_lambda`` below 1 compares documents by the embeddings they bring along; those
-    without are embedded by ``text_embedder`` (or ``document_embedder``), the one of the store.
-    A document keeps the score that it came with, unless ``score_kind="selection"``. The other
-    parameters, and the documents it returns, are those of ``PerspectiveRetriever``; options that
-    belong to a search raise.
+    documents.
+
+    Parameters not listed, and the documents it returns, are those of ``PerspectiveRetriever``.
+
+    Args:
+        text_embedder: The one of the store; needed for a ``mmr_lambda`` below 1 only, for documents
+            that bring no embedding.
+        document_embedder: Embeds those documents in its place.
+        score_kind: "similarity": a document keeps the score that it came with; "selection": the
+            score of the choice.
+        **changes: Options of ``perspective_rag.PipelineOptions`` that concern no search.
+
+    Raises:
+        ConfigError: An argument is unknown, cannot be used, or belongs to a search.
     """
 
     def __init__(
@@ -111,12 +120,22 @@ class PerspectiveRanker(PerspectiveComponent):
         top_k: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The chosen documents, best first, and the report of the run.
+        """Chooses among documents.
 
-        ``perspectives`` replaces what would be found; ``options`` are changes of
-        ``PipelineOptions`` for this run, by name. Without documents both are empty. Raises
-        ConfigError for an empty query and for an unknown option, CoverageError under the policy
-        "require".
+        Args:
+            query: The question.
+            documents: What a retriever found, best first.
+            perspectives: The question's sides, in place of those that would be found.
+            top_k: Maximum number of documents.
+            options: Options of ``PipelineOptions`` for this run, by name.
+
+        Returns:
+            ``documents``, best first, and ``report``: coverage, calls and degradations as plain
+            values. Both are empty without documents.
+
+        Raises:
+            ConfigError: The query is empty, or an option is unknown or not allowed.
+            CoverageError: A side stayed uncovered under ``coverage="require"``.
         """
         changes = changes_of(top_k, options)
         if not documents:
@@ -149,8 +168,19 @@ class PerspectiveRanker(PerspectiveComponent):
         perspectives: Sequence[Perspective | str] | None = None,
         **changes: Unpack[ChoiceOptions],
     ) -> RetrievalResult:
-        """The full result of choosing among documents: passages, coverage, trace."""
-        pipeline, store = self._prepared(documents, changes)
+        """Chooses among documents and returns the whole result.
+
+        Args:
+            query: The question.
+            documents: What a retriever found, best first.
+            perspectives: The question's sides, in place of those that would be found.
+            **changes: Options of ``PipelineOptions`` for this question.
+
+        Returns:
+            Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
+            does.
+        """
+        pipeline, store = self._prepare(documents, changes)
         return pipeline.choose(query, store.hits, perspectives=self._sides(perspectives), **changes)
 
     async def areport(
@@ -161,11 +191,11 @@ class PerspectiveRanker(PerspectiveComponent):
         **changes: Unpack[ChoiceOptions],
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        pipeline, store = self._prepared(documents, changes)
+        pipeline, store = self._prepare(documents, changes)
         sides = self._sides(perspectives)
         return await pipeline.achoose(query, store.hits, perspectives=sides, **changes)
 
-    def _prepared(
+    def _prepare(
         self, documents: Sequence[Document], changes: ChoiceOptions
     ) -> tuple[PerspectivePipeline, GivenDocuments]:
         changed_options(

@@ -56,35 +56,47 @@ _PARAMETERS = (
 
 @component
 class PerspectiveRetriever(PerspectiveComponent):
-    """Retrieves documents that cover every perspective of a question, through any retriever.
+    """Retrieves documents that cover every side of a question, through any Haystack retriever.
 
-    ``retriever``: a Haystack retriever component. One that takes ``query_embedding`` is searched by
-    vector and needs ``text_embedder``, the one that goes with its store; any other is searched by
-    text, and a ``text_embedder`` then re-orders what it finds. ``document_store`` instead is an
-    InMemoryDocumentStore, searched by vector where there is a ``text_embedder``, else by BM25.
-    ``document_embedder`` embeds documents that come without their vector, where one is needed
-    (default: ``text_embedder`` does).
-    ``judge``: "default" is the judge that comes with perspective_rag, None turns judging off.
-    ``chat_generator`` names the perspectives of a question and, under the default judge, reads all
-    candidates in one more call (``LLMListJudge``), with rules and the packaged judge to fall back
-    on; without it the rules name them, or ``extractor``. ``perspectives`` names them once for all
-    questions.
-    ``filters`` reach the retriever with every search; ``filter_policy`` says what those of a run do
-    to them, as in Haystack's own retrievers.
-    ``skip_if(question)``: where it is true, the question is searched as it is, without perspectives
-    and judge. ``dedup_key``: a metadata key, or a function of a document; documents for which it
-    gives the same are one. By default a document is known by its id.
-    ``limiter`` limits the calls of all runs together; by default each retriever has its own.
-    ``telemetry`` is told what each run does, ``OpenTelemetry()`` for example.
+    Documents are copies, in the order of the choice. Metadata keys that begin with
+    "perspective_rag_" say what a document supports: see ``perspective_rag.extend.annotations_of``;
+    ``report_in`` reads all of it. What failed or was left out is logged, and stands in the report.
 
-    ``options`` and every further keyword are those of ``PipelineOptions``: ``k`` (also ``top_k``),
-    ``fetch_k``, ``mmr_lambda`` (1.0 = relevance alone), ``projection``, ``coverage`` and so on.
+    Args:
+        retriever: A retriever component. One that takes ``query_embedding`` is searched by vector
+            and needs ``text_embedder``; any other is searched by text.
+        document_store: Instead of ``retriever``, an InMemoryDocumentStore: searched by vector where
+            there is a ``text_embedder``, else by BM25.
+        text_embedder: Embeds the question, as the store's documents were embedded; re-orders what a
+            search by text finds.
+        document_embedder: Embeds documents that come without their vector; None: ``text_embedder``
+            does.
+        judge: Says which document supports which perspective; "default": the one that comes with
+            perspective_rag, None: no judging.
+        chat_generator: Names the perspectives of a question and, under the default judge, reads all
+            candidates in one more call (``LLMListJudge``); when it fails, rules and the packaged
+            judge take over.
+        filters: Reach the retriever with every search.
+        filter_policy: What the filters of a run do to these, as in Haystack's own retrievers.
+        perspectives: The sides of every question, where they are known beforehand.
+        extractor: Finds the perspectives of a question; None: ``chat_generator`` or the rules.
+        expander: Writes the queries for perspectives; None: their own statements.
+        selector: Chooses the documents from the judged ones; None: plain search's own, exchanged
+            where that covers more.
+        skip_if: True of a question that is searched as it is, without perspectives and judge.
+        dedup_key: A metadata key, or a function of a document; documents that share it are one.
+            None: the document's id.
+        score_kind: What a document's score is: "similarity" to the question, higher is better, or
+            the score of the choice ("selection"), which keeps the order where somebody sorts by it.
+        limiter: Limits the calls of all runs together; None: one of its own.
+        telemetry: Is told what each run does, ``OpenTelemetry()`` for example.
+        options: Options to start from.
+        **changes: Options of ``perspective_rag.PipelineOptions`` by name; ``top_k`` is ``k``.
 
-    Documents are copies, in the order of the choice. A document's score is its similarity to the
-    question, higher is better; ``score_kind="selection"`` makes it the score of the choice, which
-    keeps the order where somebody sorts by it. Metadata keys that begin with "perspective_rag_" say
-    what a document supports (see ``annotations_of``; ``report_in`` reads the whole of it). What
-    failed or was left out is logged, and stands in the report.
+    Raises:
+        ConfigError: An argument is unknown (the error suggests the right one) or cannot be used.
+        CapabilityError: The retriever takes no filters, or searches by vector and ``text_embedder``
+            is missing.
     """
 
     def __init__(
@@ -149,9 +161,9 @@ class PerspectiveRetriever(PerspectiveComponent):
             )
         if document_embedder is not None and text_embedder is None:
             raise ConfigError("document_embedder= needs text_embedder= beside it")
-        self._pipeline = self._made()
+        self._pipeline = self._make_pipeline()
 
-    def _made(self) -> PerspectivePipeline:
+    def _make_pipeline(self) -> PerspectivePipeline:
         given = self._given
         embedder = None
         if given["text_embedder"] is not None:
@@ -185,13 +197,23 @@ class PerspectiveRetriever(PerspectiveComponent):
         top_k: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The documents for a question, and the report of the run.
+        """Finds the documents for a question.
 
-        ``perspectives`` replaces what would be found; ``filters`` in Haystack's form; ``options``
-        are changes of ``PipelineOptions`` for this run, by name. ``report`` has the coverage, the
-        queries, what was called and what was degraded, as plain values. Raises ConfigError for an
-        empty query and for an unknown option, RetrievalError when every search failed,
-        CoverageError under the policy "require".
+        Args:
+            query: The question.
+            perspectives: Its sides, in place of those that would be found.
+            filters: In Haystack's form; ``filter_policy`` says how they meet the retriever's own.
+            top_k: Maximum number of documents.
+            options: Options of ``PipelineOptions`` for this run, by name.
+
+        Returns:
+            ``documents``, and ``report``: coverage, queries, calls and degradations as plain
+            values.
+
+        Raises:
+            ConfigError: The query is empty, or an option is unknown or not allowed.
+            RetrievalError: Every search failed.
+            CoverageError: A side stayed uncovered under ``coverage="require"``.
         """
         if not self._is_warm:
             self.warm_up()
@@ -220,7 +242,18 @@ class PerspectiveRetriever(PerspectiveComponent):
         filters: dict[str, Any] | None = None,
         **changes: Unpack[Options],
     ) -> RetrievalResult:
-        """The full result for a question: passages, coverage, and a trace of what was done."""
+        """Retrieves for a question and returns the whole result.
+
+        Args:
+            query: The question.
+            perspectives: Its sides, in place of those that would be found.
+            filters: As for ``run``.
+            **changes: Options of ``PipelineOptions`` for this question.
+
+        Returns:
+            Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
+            does.
+        """
         self._check(changes)
         return self._pipeline.retrieve(
             query,
@@ -252,15 +285,26 @@ class PerspectiveRetriever(PerspectiveComponent):
         description: str | None = None,
         filters: dict[str, Any] | None = None,
     ) -> ComponentTool:
-        """A tool that takes ``query`` and, if the model likes, ``perspectives``; nothing else.
+        """Makes a tool that takes ``query`` and, optionally, ``perspectives``.
 
-        Its message says which perspectives each document supports. ``filters`` hold besides the
-        retriever's own, for a request or a tenant: the model can neither see nor change them. An
-        empty query is answered by an error that the model can read.
+        Its message says which sides each document supports. An empty query is answered by an error
+        that the model can read.
+
+        Args:
+            name: The tool's name.
+            description: What the model reads about it.
+            filters: Hold besides the retriever's own, for a request or a tenant; the model can
+                neither see nor change them.
+
+        Returns:
+            The tool.
+
+        Raises:
+            CapabilityError: The retriever takes no filters.
         """
-        return search_tool(self._narrowed(filters), name=name, description=description)
+        return search_tool(self._narrow(filters), name=name, description=description)
 
-    def _narrowed(self, filters: dict[str, Any] | None) -> "PerspectiveRetriever":
+    def _narrow(self, filters: dict[str, Any] | None) -> "PerspectiveRetriever":
         if filters is None:
             return self
         self._store.check_filter()

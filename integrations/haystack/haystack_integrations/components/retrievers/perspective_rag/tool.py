@@ -44,13 +44,13 @@ class SearchForModel:
     @component.output_types(documents=list[Document], report=dict[str, Any])
     def run(self, query: str, perspectives: list[str] | None = None) -> dict[str, Any]:
         """The retriever's outputs; blank perspectives are left out."""
-        found: dict[str, Any] = self.retriever.run(query, _named(perspectives))
+        found: dict[str, Any] = self.retriever.run(query, _without_blanks(perspectives))
         return found
 
     @component.output_types(documents=list[Document], report=dict[str, Any])
     async def run_async(self, query: str, perspectives: list[str] | None = None) -> dict[str, Any]:
         """The same, without blocking the event loop."""
-        found: dict[str, Any] = await self.retriever.run_async(query, _named(perspectives))
+        found: dict[str, Any] = await self.retriever.run_async(query, _without_blanks(perspectives))
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,6 +78,6 @@ def search_tool(
     )
 
 
-def _named(perspectives: list[str] | None) -> list[str] | None:
+def _without_blanks(perspectives: list[str] | None) -> list[str] | None:
     """What a model filled in, without the blanks; None where nothing is left."""
     return [text for text in perspectives or () if text.strip()] or None
