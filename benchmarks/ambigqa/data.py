@@ -24,7 +24,7 @@ from benchmarks.downstream.retrieving import sample
 from benchmarks.pir.extraction import tokens
 from benchmarks.pir.tasks import PirQuery, Task, checked_task, read_task
 from perspective_rag import CorpusError
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 QUESTIONS, FRAGMENTS = "ambignq_dev.jsonl", "condambigqa.jsonl.gz"
 

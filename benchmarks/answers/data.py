@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.core.results import CHECKOUT
 from perspective_rag import CorpusError, Passage
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 from perspective_rag_train.pools import read_pools
 
 DEBATES = CHECKOUT / "examples" / "debates"

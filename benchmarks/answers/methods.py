@@ -14,9 +14,10 @@ from perspective_rag import (
     PerspectivePipeline,
     RetrievalResult,
 )
+from perspective_rag.addons import citation_keys, fence, shorten, split_sentences, text_key
 from perspective_rag.answer.checking import ClaimCheck
 from perspective_rag.answer.citations import MARK, without_marks
-from perspective_rag.extend import LLM, citation_keys, fence, shorten, split_sentences, text_key
+from perspective_rag.extend import LLM
 from perspective_rag.prompts import read_prompt
 
 PROMPT = Path(__file__).with_name("plain.txt")

@@ -12,7 +12,8 @@ from typing import IO, Any, cast
 
 from benchmarks.core.data import needed
 from perspective_rag import ConfigError, CorpusError, Passage
-from perspective_rag.extend import read_corpus, unknown_name
+from perspective_rag.addons import read_corpus
+from perspective_rag.extend import unknown_name
 
 KINDS = ("dpr", "jsonl", "files")
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from benchmarks.berds.questions import Question
 from perspective_rag import LLMExtractor, PerspectiveRAGError, run
-from perspective_rag.extend import LLM, Recorder
+from perspective_rag.addons import Recorder
+from perspective_rag.extend import LLM
 
 
 def expansions_by(llm: LLM, questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:

@@ -25,7 +25,8 @@ from benchmarks.berds.judges import load_judge
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import OnnxMiniLM, Passage, Perspective, run
-from perspective_rag.extend import Judge, json_lines, negate
+from perspective_rag.addons import json_lines, negate
+from perspective_rag.extend import Judge
 
 OUTCOMES: Mapping[str, tuple[bool, bool]] = {
     "first": (True, False),

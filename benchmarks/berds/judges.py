@@ -17,8 +17,9 @@ from perspective_rag import (
     OpenAICompatibleLLM,
 )
 from perspective_rag import load_judge as load_preset
+from perspective_rag.addons import PACKAGED_JUDGE, PRESETS
 from perspective_rag.commands.user_retriever import load_object
-from perspective_rag.extend import LLM, PACKAGED_JUDGE, PRESETS, Embedder, Judge, unknown_name
+from perspective_rag.extend import LLM, Embedder, Judge, unknown_name
 
 Identity = Mapping[str, Any]
 

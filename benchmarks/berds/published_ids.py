@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import ConfigError, CorpusError
-from perspective_rag.extend import from_json
+from perspective_rag.addons import from_json
 
 _PICKLED = (".pkl", ".pickle", ".dpr", ".meta")
 

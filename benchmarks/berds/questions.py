@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import CorpusError, MissingDependency
-from perspective_rag.extend import json_lines, unknown_name
+from perspective_rag.addons import json_lines
+from perspective_rag.extend import unknown_name
 
 HUB = {
     "arguana": "timchen0618/Arguana",

@@ -16,7 +16,8 @@ from benchmarks.berds.probe import CLASSES, WEIGHTS, features, probabilities
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from perspective_rag import CachedEmbedder, OnnxMiniLM
-from perspective_rag.extend import Embedder, Matrix, Vector, json_lines
+from perspective_rag.addons import json_lines
+from perspective_rag.extend import Embedder, Matrix, Vector
 
 Rows = list[tuple[str, str, str]]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perspective_rag import CrossEncoderJudge, load_judge
-from perspective_rag.extend import PACKAGED_JUDGE, PRESETS, Judge
+from perspective_rag.addons import PACKAGED_JUDGE, PRESETS
+from perspective_rag.extend import Judge
 
 JUDGES = "default, a folder, a preset or a model id"
 """What --judge takes."""

@@ -15,7 +15,8 @@ from benchmarks.coverage.configurations import Configuration
 from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.perfect import PerfectJudge
 from perspective_rag import Passage, Perspective, PerspectivePipeline, RetrievalResult, run
-from perspective_rag.extend import AppendLog, Embedder, Judge, Store
+from perspective_rag.addons import AppendLog
+from perspective_rag.extend import Embedder, Judge, Store
 
 CUTS = (5, 10)
 """The k that each row is run with."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.core.results import CHECKOUT
 from perspective_rag import PerspectivePipeline, RetrievalResult
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 DEBATES = CHECKOUT / "examples" / "debates"
 REWORDED = Path(__file__).with_name("questions.jsonl")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import CorpusError
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 _GENERATED = "_generated_query_exp.dev.jsonl", "_query_exp.dev.jsonl"
 _SIDES = {"SUPPORT": "support", "UNDERMINE": "oppose"}

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from perspective_rag import Completion, Prompt
-from perspective_rag.extend import LLM, AppendLog
+from perspective_rag.addons import AppendLog
+from perspective_rag.extend import LLM
 
 
 @dataclass(frozen=True, slots=True)

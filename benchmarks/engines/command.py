@@ -30,7 +30,8 @@ from perspective_rag import (
     Passage,
     Perspective,
 )
-from perspective_rag.extend import PACKAGED_JUDGE, Judge, Pair
+from perspective_rag.addons import PACKAGED_JUDGE, Pair
+from perspective_rag.extend import Judge
 from perspective_rag_scale import RayEngine
 
 PARTS = ("packaged", "trivial", "embedding")

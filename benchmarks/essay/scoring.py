@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from perspective_rag import MissingDependency, Passage, Perspective, run
-from perspective_rag.extend import Judge, Recorder, negate, split_sentences
+from perspective_rag.addons import Recorder, negate, split_sentences
+from perspective_rag.extend import Judge
 
 STANCES = {"support": "support", "undermine": "oppose"}
 """Label of the task -> stance."""

@@ -13,7 +13,7 @@ import numpy as np
 import perspective_rag
 from benchmarks.gpu.device import HALVES, Device, Limits, not_measured, row
 from perspective_rag import MissingDependency
-from perspective_rag.extend import PACKAGED_JUDGE, PairEncoder, json_lines
+from perspective_rag.addons import PACKAGED_JUDGE, PairEncoder, json_lines
 from perspective_rag.judge.models import batches_by_length
 
 GOAL = 3_800

@@ -19,7 +19,7 @@ from benchmarks.core.command import Benchmark, Run, publish
 from benchmarks.judge_pools.measuring import RELEVANT, TWO, Cosines, measure
 from benchmarks.judge_pools.report import tables
 from perspective_rag import CrossEncoderJudge
-from perspective_rag.extend import PACKAGED_JUDGE, JudgeSettings, file_sha256
+from perspective_rag.addons import PACKAGED_JUDGE, JudgeSettings, file_sha256
 from perspective_rag.judge.models import OnnxClassifier
 from perspective_rag_train.pools import Readings, calibrated_alone, read_pools
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import OnnxMiniLM, Passage
-from perspective_rag.extend import JudgeSettings, json_lines
+from perspective_rag.addons import JudgeSettings, json_lines
 from perspective_rag_train.metrics import Floats
 from perspective_rag_train.pools import Pool, Readings, cross_fitted, one_sided, report
 

@@ -17,7 +17,8 @@ from perspective_rag import (
     local_pipeline,
     run,
 )
-from perspective_rag.extend import Embedder, Judge, Recorder
+from perspective_rag.addons import Recorder
+from perspective_rag.extend import Embedder, Judge
 from perspective_rag.judge.support import BATCH
 
 QUESTIONS = tuple((Path(__file__).parent / "questions.txt").read_text("utf-8").splitlines())

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.latency.timing import alternately, percentiles
 from perspective_rag import MissingDependency
-from perspective_rag.extend import cosine, normalised
+from perspective_rag.addons import cosine, normalised
 from perspective_rag.maths.mmr import mmr_from_embeddings
 
 DIMENSIONS = 384

@@ -20,7 +20,7 @@ from perspective_rag import (
     Passage,
     Prompt,
 )
-from perspective_rag.extend import fingerprint, json_lines
+from perspective_rag.addons import fingerprint, json_lines
 from perspective_rag.judge.llm_list import Grade, ListVerdict, find_quote, letter, parse_list_reply
 from perspective_rag.prompts.replies import strip_reasoning
 

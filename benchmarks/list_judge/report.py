@@ -13,7 +13,7 @@ from benchmarks.list_judge.recording import RecordedLLM, requests_of, the_judge
 from benchmarks.list_judge.tasks import HUMAN, SETS, Task
 from benchmarks.sides.scoring import share
 from perspective_rag import Candidate, RetrievalResult, Trace, run
-from perspective_rag.extend import Recorder
+from perspective_rag.addons import Recorder
 from perspective_rag.judge.support import coverage_of, judge_best_first
 
 _SEED = 13

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.sides.data import SIDES, Verdict, read_pools, verdict
 from perspective_rag import CorpusError, Passage, Perspective
-from perspective_rag.extend import fingerprint, json_lines
+from perspective_rag.addons import fingerprint, json_lines
 
 POOLS = {
     "pools_dev": "judge_retrieved/pools_dev.jsonl.gz",

@@ -28,7 +28,7 @@ from benchmarks.load.report import SERVED, table
 from benchmarks.load.serve import measure_serve
 from benchmarks.load.server import APP
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
-from perspective_rag.extend import PACKAGED_JUDGE, json_lines
+from perspective_rag.addons import PACKAGED_JUDGE, json_lines
 
 USERS = (1, 2, 4, 8, 16, 32)
 SERVED_USERS = (50,)

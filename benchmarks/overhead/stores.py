@@ -24,7 +24,8 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from langchain_perspective_rag import PerspectiveRetriever as LangChainRetriever
 from llama_index.retrievers.perspective_rag import PerspectiveRetriever as LlamaIndexRetriever
 from perspective_rag import RetrievalResult
-from perspective_rag.extend import Matrix, normalised
+from perspective_rag.addons import normalised
+from perspective_rag.extend import Matrix
 
 DIMENSIONS = 384
 BATCH = 5000

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import Verdicts
 from perspective_rag import CorpusError
-from perspective_rag.extend import Vector, json_lines
+from perspective_rag.addons import json_lines
+from perspective_rag.extend import Vector
 from perspective_rag_train.data import LabelledPair
 from perspective_rag_train.metrics import auc, evaluate, expected_calibration_error, f1
 

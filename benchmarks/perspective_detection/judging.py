@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import CrossEncoderJudge, Passage, Perspective, run
-from perspective_rag.extend import Judge, Recorder, Vector
+from perspective_rag.addons import Recorder
+from perspective_rag.extend import Judge, Vector
 from perspective_rag.judge.pairs import judge_pairs
 
 

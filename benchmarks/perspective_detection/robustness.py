@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.perspective_detection.judging import verdicts
-from perspective_rag.extend import Judge, json_lines
+from perspective_rag.addons import json_lines
+from perspective_rag.extend import Judge
 
 MINIMAL_PAIRS = Path(__file__).parent / "minimal_pairs.jsonl"
 

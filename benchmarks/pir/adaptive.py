@@ -38,7 +38,8 @@ from benchmarks.pir.rewording import reworded
 from benchmarks.pir.stance import other_side_last, reranked, sides_asked, sides_found
 from benchmarks.pir.tasks import Task
 from perspective_rag import CachedJudge, ConfigError, PipelineOptions
-from perspective_rag.extend import Judge, Matrix, Recorder
+from perspective_rag.addons import Recorder
+from perspective_rag.extend import Judge, Matrix
 from perspective_rag.maths.adaptive import COMMON, FULL_SPREAD, KINDS
 
 K = 5

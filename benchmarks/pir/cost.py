@@ -21,7 +21,8 @@ from rich.console import Console
 from benchmarks.core import results
 from benchmarks.core.arguments import whole
 from benchmarks.core.command import run_command
-from perspective_rag.extend import Matrix, Vector, normalised
+from perspective_rag.addons import normalised
+from perspective_rag.extend import Matrix, Vector
 from perspective_rag.maths.adaptive import CANDIDATES, KINDS, choose, parts
 from perspective_rag.maths.projection import project_query
 

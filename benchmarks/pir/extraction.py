@@ -14,7 +14,8 @@ import numpy as np
 
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import Extraction, LLMError, LLMExtractor, LLMReplyError, RuleExtractor, run
-from perspective_rag.extend import LLM, Extractor, Recorder
+from perspective_rag.addons import Recorder
+from perspective_rag.extend import LLM, Extractor
 
 PROMPT = Path(__file__).with_name("extract_perspective.txt")
 SAMPLE = 50

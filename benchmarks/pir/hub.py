@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.pir.tasks import PirQuery, Task, checked_task
 from perspective_rag import ConfigError, CorpusError
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 HUB_PREFIX = "trumancai/perspective-information-retrieval-"
 HUB_TASKS = ("perspectrum", "agnews", "story", "ambigqa", "allsides", "exfever")

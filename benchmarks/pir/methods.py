@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perspective_rag.extend import Matrix, cosine
+from perspective_rag.addons import cosine
+from perspective_rag.extend import Matrix
 from perspective_rag.maths.adaptive import COMMON, FULL_SPREAD, adaptive_scores
 from perspective_rag.maths.projection import projected_scores
 

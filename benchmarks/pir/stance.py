@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.pir.tasks import Task
 from perspective_rag import Candidate, Passage, Perspective, PipelineOptions, run
-from perspective_rag.extend import Judge, Matrix, Recorder, extract_by_rule
+from perspective_rag.addons import Recorder, extract_by_rule
+from perspective_rag.extend import Judge, Matrix
 from perspective_rag.judge.support import stance_asked
 from perspective_rag.search.rank import rerank_by_stance
 

@@ -21,7 +21,7 @@ from benchmarks.core.command import publish, run_command
 from benchmarks.core.table import Table
 from benchmarks.question_forms.scoring import Question, by_form, passes, question_of
 from perspective_rag import Extraction
-from perspective_rag.extend import extract_by_rule
+from perspective_rag.addons import extract_by_rule
 
 
 def main(arguments: Sequence[str] | None = None, *, console: Console | None = None) -> int:

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.scale.vectors import CHUNK, DIMENSIONS, Space
 from perspective_rag import Passage
-from perspective_rag.extend import Matrix, normalised
+from perspective_rag.addons import normalised
+from perspective_rag.extend import Matrix
 from perspective_rag_scale.faiss_folder import (
     PASSAGES,
     ROWS,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.scale.vectors import CHUNK, blocks
-from perspective_rag.extend import Matrix, Vector, normalised
+from perspective_rag.addons import normalised
+from perspective_rag.extend import Matrix, Vector
 from perspective_rag.maths.adaptive import CANDIDATES, Parts, choose, parts
 from perspective_rag.maths.projection import project_query
 

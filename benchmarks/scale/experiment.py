@@ -19,7 +19,8 @@ from benchmarks.scale.measure import measure
 from benchmarks.scale.precomputed import project_collection
 from benchmarks.scale.store import Noted
 from benchmarks.scale.vectors import DIMENSIONS, PERSPECTIVES, Space
-from perspective_rag.extend import Matrix, replace_file
+from perspective_rag.addons import replace_file
+from perspective_rag.extend import Matrix
 from perspective_rag_scale import sinks
 from perspective_rag_scale.faiss_folder import PASSAGES
 from perspective_rag_scale.faiss_kinds import Kind

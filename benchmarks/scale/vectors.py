@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.extend import Matrix, Vector, normalised
+from perspective_rag.addons import normalised
+from perspective_rag.extend import Matrix, Vector
 from perspective_rag.maths.adaptive import KINDS
 
 DIMENSIONS = 384

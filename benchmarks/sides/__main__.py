@@ -23,7 +23,7 @@ from perspective_rag import (
     OnnxMiniLM,
     OpenAICompatibleLLM,
 )
-from perspective_rag.extend import PACKAGED_JUDGE
+from perspective_rag.addons import PACKAGED_JUDGE
 
 
 def _run(run: Run) -> int:

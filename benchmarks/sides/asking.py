@@ -22,6 +22,7 @@ from perspective_rag import (
     RetrievalResult,
     local_pipeline,
 )
+from perspective_rag.addons import cosine
 from perspective_rag.extend import (
     Embedder,
     Flow,
@@ -31,7 +32,6 @@ from perspective_rag.extend import (
     Selector,
     Vector,
     complete,
-    cosine,
     judge_table,
 )
 

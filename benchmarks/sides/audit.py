@@ -13,7 +13,7 @@ from benchmarks.sides.data import SIDES, PoolQuestion, Pools, Verdict, verdict
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import share
 from perspective_rag import ConfigError, CorpusError
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 MARKS: dict[str, Verdict] = {
     "yes": "true",

@@ -13,7 +13,7 @@ from benchmarks.sides.asking import PoolBench
 from benchmarks.sides.data import OPPOSITE, SIDES, STATEMENT, PoolQuestion
 from benchmarks.sides.reading import OTHER, Outcome, outcome_of
 from perspective_rag import CorpusError, RetrievalResult
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 NEITHER = "neither"
 ANSWERS = (STATEMENT, OPPOSITE, NEITHER)

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.core.results import CHECKOUT
 from benchmarks.sides.data import LABELS
 from perspective_rag import ConfigError, CorpusError
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 
 TURNED = dict(zip(LABELS, "OoNsSM", strict=True))
 """What a label says of the opposite statement."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.sides.asking import Bench
 from perspective_rag import Corpus, Hit, Passage
-from perspective_rag.extend import PACKAGED_FLOOR, json_lines, text_key
+from perspective_rag.addons import PACKAGED_FLOOR, json_lines, text_key
 from perspective_rag.text import words
 
 PLACES = ("alone", "at the start", "in the middle", "at the end")

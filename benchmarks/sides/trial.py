@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.core.results import CHECKOUT
 from perspective_rag import Answer, Corpus, RetrievalResult, local_pipeline
-from perspective_rag.extend import citation_keys, json_lines
+from perspective_rag.addons import citation_keys, json_lines
 
 LABELS = Path(__file__).parent / "trial_labels.jsonl"
 MEANING = {"S": "support", "s": "support", "O": "oppose", "o": "oppose", "N": "neither"}

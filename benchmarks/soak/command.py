@@ -20,8 +20,8 @@ from benchmarks.core.command import publish, run_command
 from benchmarks.soak.experiment import holds, measure_soak
 from benchmarks.soak.report import table
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
+from perspective_rag.addons import PACKAGED_JUDGE, json_lines
 from perspective_rag.commands import EXAMPLE_DEBATES
-from perspective_rag.extend import PACKAGED_JUDGE, json_lines
 
 SECONDS, USERS, AWAY = 600.0, 2, 20.0
 

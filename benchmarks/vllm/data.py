@@ -6,7 +6,7 @@ from pathlib import Path
 
 import perspective_rag
 from perspective_rag import Passage, Perspective
-from perspective_rag.extend import Pair, json_lines
+from perspective_rag.addons import Pair, json_lines
 
 DEBATES = Path(perspective_rag.__file__).parent / "corpus" / "example_data" / "debates"
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import LLMJudge, run
-from perspective_rag.extend import Limits, Pair, Recorder, Vector
+from perspective_rag.addons import Limits, Pair, Recorder
+from perspective_rag.extend import Vector
 
 PAIRS_OF_A_DATA_SET = 11_000
 """One evaluation of a BERDS data set: about a thousand questions, 2.3 perspectives, 5 passages."""

@@ -16,7 +16,7 @@ from benchmarks.web.pages import PageFetcher
 from benchmarks.web.reading import PageReader
 from benchmarks.web.search_results import SearchEngine, WebResult
 from perspective_rag import CorpusError, Passage, RetrievalError
-from perspective_rag.extend import count, fingerprint, from_json, printable
+from perspective_rag.addons import count, fingerprint, from_json, printable
 from perspective_rag.local.corpus.splitting import split_text
 
 _log = logging.getLogger(__name__)

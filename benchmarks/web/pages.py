@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.web.addresses import PageRefused
 from perspective_rag import MissingDependency, RetrievalError
-from perspective_rag.extend import scrubbed
+from perspective_rag.addons import scrubbed
 
 if TYPE_CHECKING:
     import httpx

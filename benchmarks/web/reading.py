@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from benchmarks.web.addresses import PageRefused
 from benchmarks.web.pages import RawPage
 from perspective_rag import MissingDependency
-from perspective_rag.extend import between, from_json
+from perspective_rag.addons import between, from_json
 from perspective_rag.flow import driver as threads
 from perspective_rag.local.corpus.documents import declared_charset
 from perspective_rag.local.corpus.records import decoded

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from perspective_rag import ConfigError, MissingDependency, RetrievalError
-from perspective_rag.extend import from_json, public_address, redacted, scrubbed
+from perspective_rag.addons import from_json, public_address, redacted, scrubbed
 
 _URL_FIELDS = ("url", "link", "href")
 _LIST_FIELDS = ("results", "organic", "items", "webPages", "value", "data")

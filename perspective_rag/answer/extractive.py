@@ -46,17 +46,21 @@ _UNSURE, _RESTATES, _DANGLES, _REPORTED = 1.0, 1.5, 2.5, 4.0
 
 
 class ExtractiveAnswerer:
-    """Quotes, for each perspective, at most ``sentences`` sentences that support it best.
+    """Quotes, for each perspective, the sentences that support it best.
 
     They come from the passages listed under it, each as it can stand alone (``tellable``); those
-    that hold the judge's own proofs stand first. With a ``judge`` each other one is judged by
-    itself, without one the passage's support and the words shared with the perspective rank it.
-    First comes a short one that gives a reason. What says the perspective over again, points back
-    to what is not quoted, only reports a position, tells what happened, or is not listed by itself,
-    is quoted only where its passages have nothing else, so that no listed side is blank. Of
-    more than ``MOST_JUDGED`` sentences those that share most words with the perspectives are
-    read. ``language`` is that of the passages, by whose rules sentences are cut; how a sentence
-    begins and what only reports is told in English alone.
+    that hold the judge's own proofs stand first, and a short one that gives a reason before all.
+    What says the perspective over again, points back to what is not quoted, only reports a
+    position, tells what happened, or is not listed by itself, is quoted only where its passages
+    have nothing else, so that no listed side is blank. Of more than ``MOST_JUDGED`` sentences those
+    that share most words with the perspectives are read.
+
+    Args:
+        judge: Judges each sentence by itself; without one the passage's support and the words
+            shared with the perspective rank it.
+        sentences: At most so many a perspective.
+        language: Of the passages, by whose rules sentences are cut; how a sentence begins and what
+            only reports is told in English alone.
     """
 
     def __init__(
@@ -67,13 +71,17 @@ class ExtractiveAnswerer:
         self.sentences = count("sentences", sentences)
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:
-        """One claim a sentence, in the words of the passage it cites; no sentence is used twice,
-        nor one that repeats it.
+        """One claim a sentence, in the words of the passage it cites; none is used twice.
 
-        Perspectives under which no passage is listed are ``unsupported``. Without perspectives, or
-        where no judge looked at the passages, the claim is the sentence that fits the question
-        best; where the corpus says nothing about the question there is none. A judge that fails is
-        recorded. The caller adds the trace.
+        A judge that fails is recorded. The caller adds the trace.
+
+        Args:
+            result: What was retrieved and judged.
+
+        Returns:
+            The claims; perspectives under which no passage is listed are ``unsupported``. Without
+            perspectives, or where no judge looked at the passages, the claim is the sentence that
+            fits the question best; where the corpus says nothing about it there is none.
         """
         summary = standing(result)
         if result.says_nothing:

@@ -14,17 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag import ConfigError, CorpusError, Hit, Passage
-from perspective_rag.extend import (
-    Matrix,
-    Vector,
-    as_vector,
-    from_json,
-    in_thread,
-    normalised,
-    predicate,
-    replace_file,
-)
-from perspective_rag.extend import count as checked_count
+from perspective_rag.addons import as_vector, from_json, normalised, predicate, replace_file
+from perspective_rag.addons import count as checked_count
+from perspective_rag.extend import Matrix, Vector, in_thread
 from perspective_rag_scale.faiss_kinds import Kind, on_gpu, read_faiss, search_depth
 from perspective_rag_scale.passage_file import PassageFile
 

@@ -13,8 +13,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from perspective_rag import ConfigError, CorpusError, MissingDependency
-from perspective_rag.extend import Matrix, make_private, normalised
-from perspective_rag.extend import count as checked_count
+from perspective_rag.addons import count as checked_count
+from perspective_rag.addons import make_private, normalised
+from perspective_rag.extend import Matrix
 
 Kind = Literal["flat", "hnsw", "ivfpq"]
 """``flat`` compares with every row: exact. ``hnsw`` follows a graph of neighbours: fast, and the

@@ -17,9 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from perspective_rag import ConfigError, CorpusError, Passage, PerspectiveRAGError
-from perspective_rag.extend import (
-    Embedder,
-    Matrix,
+from perspective_rag.addons import (
     OrderedLog,
     embedded,
     from_json,
@@ -29,7 +27,8 @@ from perspective_rag.extend import (
     replace_file,
     scrubbed,
 )
-from perspective_rag.extend import count as checked_count
+from perspective_rag.addons import count as checked_count
+from perspective_rag.extend import Embedder, Matrix
 
 WINDOW = 2048
 """Passages that are in memory at a time, and after which progress is kept."""

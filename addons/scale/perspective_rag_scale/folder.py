@@ -12,16 +12,8 @@ from perspective_rag import (
     CrossEncoderJudge,
     PerspectivePipeline,
 )
-from perspective_rag.extend import (
-    LLM,
-    Embedder,
-    Judge,
-    LocalArguments,
-    SecondJudge,
-    list_judge,
-    second_judge_of,
-    with_sides,
-)
+from perspective_rag.addons import LocalArguments, list_judge, with_sides
+from perspective_rag.extend import LLM, Embedder, Judge, SecondJudge, second_judge_of
 from perspective_rag_scale.faiss_folder import FaissFolder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from perspective_rag import CorpusError, Passage
-from perspective_rag.extend import from_json, json_ready, make_private
+from perspective_rag.addons import from_json, json_ready, make_private
 
 _AT_ONCE = 900  # SQLite takes at least this many values in one statement
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from perspective_rag import ConfigError, EngineError
-from perspective_rag.extend import count
+from perspective_rag.addons import count
 from perspective_rag_scale.ray_cluster import check_address, connected
 from perspective_rag_scale.ray_feed import CONTENT, DONE, NUMBER, Feed, Mapper, reading, table
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from perspective_rag import Completion, Prompt
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     bare_token,
     choice_of,
     choice_probabilities,

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from perspective_rag.extend import Cancelled, Work
+from perspective_rag.addons import Cancelled, Work
 from perspective_rag_serve.failures import Failure
 
 _MOST_ADDRESSES = 10_000

@@ -18,11 +18,7 @@ from perspective_rag import (
     PerspectivePipeline,
     RetrievalResult,
 )
-from perspective_rag.extend import (
-    Extractor,
-    Flow,
-    as_perspectives,
-    complete,
+from perspective_rag.addons import (
     extract_by_rule,
     extraction_of,
     follow_up,
@@ -31,6 +27,7 @@ from perspective_rag.extend import (
     supporting_sentences,
     text_key,
 )
+from perspective_rag.extend import Extractor, Flow, as_perspectives, complete
 from perspective_rag_serve.failures import Failure, told
 from perspective_rag_serve.key_points import key_points
 from perspective_rag_serve.settings import ServeSettings

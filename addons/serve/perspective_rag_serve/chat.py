@@ -12,7 +12,8 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from perspective_rag.extend import in_thread, text_key
+from perspective_rag.addons import text_key
+from perspective_rag.extend import in_thread
 from perspective_rag_serve.asking import MOST_TURNS, Asked, Emit, Reply
 from perspective_rag_serve.context import Context
 from perspective_rag_serve.events import HEADERS, as_json, events

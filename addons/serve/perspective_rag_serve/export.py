@@ -10,7 +10,7 @@ from typing import Any, Literal
 from fastapi.responses import Response
 
 from perspective_rag import __version__
-from perspective_rag.extend import escaped, render_page
+from perspective_rag.addons import escaped, render_page
 from perspective_rag_serve.asking import Asked, Reply
 from perspective_rag_serve.view import Card, SideView, View
 from perspective_rag_serve.writing import Writer, plain, source_line

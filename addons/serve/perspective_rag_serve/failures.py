@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from perspective_rag import Degradation, LLMError, PerspectiveRAGError, RetrievalError
-from perspective_rag.extend import printable, redacted
+from perspective_rag.addons import printable, redacted
 from perspective_rag_serve.logs import places
 
 _log = logging.getLogger(__name__)

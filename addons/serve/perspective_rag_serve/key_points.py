@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from perspective_rag import RetrievalResult
-from perspective_rag.extend import PACKAGED_FLOOR, Embedder, Flow, call, cosine, degrade
+from perspective_rag.addons import PACKAGED_FLOOR, cosine
+from perspective_rag.extend import Embedder, Flow, call, degrade
 
 MANY = 4
 """Passages of a side from which their arguments are put together."""

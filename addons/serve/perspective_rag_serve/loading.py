@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from perspective_rag import PerspectivePipeline
-from perspective_rag.extend import in_thread, printable, redacted
+from perspective_rag.addons import printable, redacted
+from perspective_rag.extend import in_thread
 from perspective_rag_serve.failures import NotReady
 
 _log = logging.getLogger(__name__)

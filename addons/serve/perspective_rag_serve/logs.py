@@ -12,7 +12,7 @@ import traceback
 from contextvars import ContextVar
 from pathlib import Path
 
-from perspective_rag.extend import printable, redacted
+from perspective_rag.addons import printable, redacted
 
 _ANSWERING = ContextVar("perspective_rag_serve_answering", default=False)
 _OURS = "perspective_rag"

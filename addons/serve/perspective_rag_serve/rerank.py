@@ -12,7 +12,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from perspective_rag import RetrievalResult
-from perspective_rag.extend import printable, scores_of, similarity_of, text_key
+from perspective_rag.addons import printable, similarity_of, text_key
+from perspective_rag.extend import scores_of
 from perspective_rag_serve.asking import LONGEST_SIDE
 from perspective_rag_serve.context import Context
 from perspective_rag_serve.failures import Failure, told

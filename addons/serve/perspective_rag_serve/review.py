@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from perspective_rag import Passage, Perspective, RetrievalResult
-from perspective_rag.extend import make_private, text_key
+from perspective_rag.addons import make_private, text_key
 from perspective_rag_serve.failures import Failure
 from perspective_rag_serve.logs import Known
 

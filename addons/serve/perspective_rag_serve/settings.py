@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perspective_rag import ConfigError
-from perspective_rag.extend import between, count
+from perspective_rag.addons import between, count
 
 LEAST_TOKEN = 16
 

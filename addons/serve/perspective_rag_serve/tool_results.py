@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from perspective_rag.extend import State, Verdict, first_copies, printable
+from perspective_rag.addons import State, Verdict, first_copies, printable
 from perspective_rag_serve.asking import Reply
 from perspective_rag_serve.failures import told
 from perspective_rag_serve.judging import Chosen

@@ -12,7 +12,8 @@ from mcp_types import ToolAnnotations
 from pydantic import Field, ValidationError
 
 from perspective_rag import __version__
-from perspective_rag.extend import TOOL_PERSPECTIVES, TOOL_QUERY, text_key
+from perspective_rag.addons import text_key
+from perspective_rag.extend import TOOL_PERSPECTIVES, TOOL_QUERY
 from perspective_rag_serve.asking import LONGEST_SIDE, Asked, Side
 from perspective_rag_serve.context import Context
 from perspective_rag_serve.failures import Failure, failure_of, refusal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perspective_rag import Candidate, Perspective, Proof, RetrievalResult
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     Origin,
     State,
     citation_keys,
@@ -23,7 +23,7 @@ from perspective_rag.extend import (
     standing,
     without_headings,
 )
-from perspective_rag.extend import span_of as span_of
+from perspective_rag.addons import span_of as span_of
 from perspective_rag_serve.key_points import KeyPoint
 
 LONGEST_TEXT = 20_000

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.extend import JudgeSettings, stored_in
+from perspective_rag.addons import JudgeSettings, stored_in
 
 
 def settings_document(settings: JudgeSettings, provenance: Mapping[str, Any]) -> str:

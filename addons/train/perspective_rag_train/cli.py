@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import ConfigError
+from perspective_rag.addons import PRESETS
 from perspective_rag.commands import console, progress_bars
-from perspective_rag.extend import PRESETS, unknown_name
+from perspective_rag.extend import unknown_name
 
 
 def add_commands(judge: Any) -> None:
@@ -266,7 +267,7 @@ def _label(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from perspective_rag.extend import PACKAGED_JUDGE
+    from perspective_rag.addons import PACKAGED_JUDGE
     from perspective_rag_train.serving import export_for
 
     if options.float32 and options.to != "onnx":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import ConfigError, CrossEncoderJudge
-from perspective_rag.extend import PACKAGED_JUDGE, file_sha256, stored_in
+from perspective_rag.addons import PACKAGED_JUDGE, file_sha256, stored_in
 from perspective_rag_train.card import model_card
 from perspective_rag_train.data import LabelledPair, lengthened, read_pairs
 from perspective_rag_train.export import RETRIEVED_SHARES, export

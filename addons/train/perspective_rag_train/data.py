@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import ConfigError, CorpusError
-from perspective_rag.extend import json_lines, negate
+from perspective_rag.addons import json_lines, negate
 
 LABELS = ("support", "oppose", "neutral")
 _OPPOSITE = {"support": "oppose", "oppose": "support", "neutral": "neutral"}

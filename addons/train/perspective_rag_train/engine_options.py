@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from perspective_rag import ConfigError, LocalEngine
-from perspective_rag.extend import Engine, part
+from perspective_rag.addons import Engine, part
 
 ENGINES = ("local", "ray")
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import MissingDependency
-from perspective_rag.extend import JudgeSettings, windows
+from perspective_rag.addons import JudgeSettings, windows
 from perspective_rag.judge.models import OnnxClassifier
 from perspective_rag_train.card import settings_document
 from perspective_rag_train.data import LABELS, LabelledPair, lengthened

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from perspective_rag import ConfigError
-from perspective_rag.extend import fingerprint
+from perspective_rag.addons import fingerprint
 
 Report = Callable[[dict[str, Any]], None]
 Figures = dict[str, float]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from perspective_rag import ConfigError
-from perspective_rag.extend import negate
+from perspective_rag.addons import negate
 from perspective_rag_train.data import LabelledPair
 
 KINDS = ("concession", "report", "other demand")

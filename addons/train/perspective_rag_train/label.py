@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import CorpusError, CrossEncoderJudge, JudgeError
-from perspective_rag.extend import OrderedLog, count, fingerprint, json_lines
+from perspective_rag.addons import OrderedLog, count, fingerprint, json_lines
 
 
 def label_pairs(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import ConfigError, MissingDependency
-from perspective_rag.extend import class_columns
+from perspective_rag.addons import class_columns
 from perspective_rag_train.batches import epoch_batches
 from perspective_rag_train.data import LABELS, Augmentation, LabelledPair
 from perspective_rag_train.fit import Report, fingerprint_of, fit

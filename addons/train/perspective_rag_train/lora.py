@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import ConfigError, MissingDependency
-from perspective_rag.extend import JudgeSettings, PromptTemplate, fence, load_prompt, shorten
+from perspective_rag.addons import JudgeSettings, PromptTemplate, fence, load_prompt, shorten
 from perspective_rag_train.card import model_card, settings_document
 from perspective_rag_train.command import DataFile, described_base, prepared
 from perspective_rag_train.data import LabelledPair

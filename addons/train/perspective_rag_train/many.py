@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     Engine,
-    Judge,
     Limits,
     OrderedLog,
     Pair,
-    Vector,
     count,
     fingerprint,
     judge_stream,
     revision_of,
 )
+from perspective_rag.extend import Judge, Vector
 
 OUTAGE = 8
 """At least this many pairs in a row without a verdict: the judge is down."""

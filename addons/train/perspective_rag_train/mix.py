@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import ConfigError
-from perspective_rag.extend import file_sha256
+from perspective_rag.addons import file_sha256
 from perspective_rag_train.data import LabelledPair, read_pairs
 from perspective_rag_train.hard_cases import hard_pairs
 from perspective_rag_train.neutrals import neutral_pairs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perspective_rag import ConfigError, MissingDependency
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 from perspective_rag_train.data import LabelledPair
 from perspective_rag_train.recipe import NeutralSource
 

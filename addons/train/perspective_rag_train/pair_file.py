@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import CorpusError, Passage, Perspective
-from perspective_rag.extend import Pair, json_lines
+from perspective_rag.addons import Pair, json_lines
 
 _TEXTS = ("document", "statement")
 _OPTIONAL = ("passage", "perspective", "title", "stance", "claim")

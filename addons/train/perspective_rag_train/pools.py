@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag import CorpusError
-from perspective_rag.extend import TwoSides, json_lines
+from perspective_rag.addons import TwoSides, json_lines
 from perspective_rag_train.metrics import (
     Floats,
     auc,

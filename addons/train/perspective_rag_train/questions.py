@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perspective_rag import CorpusError
-from perspective_rag.extend import json_lines
+from perspective_rag.addons import json_lines
 from perspective_rag_train.data import LABELS, Augmentation, LabelledPair
 
 Shares = tuple[float, float, float]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from perspective_rag import ConfigError, MissingDependency
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     JUDGE_FILE,
     SECOND_TEXT_OFFSET,
     class_columns,

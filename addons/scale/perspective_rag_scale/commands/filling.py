@@ -8,9 +8,10 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, get_args
 
 from perspective_rag import ConfigError, CorpusError, Passage
+from perspective_rag.addons import ReadProblem, fingerprint
+from perspective_rag.addons import read_corpus as stream_corpus
 from perspective_rag.commands import console, encoder_of, progress_bars, reading
-from perspective_rag.extend import Embedder, ReadProblem, fingerprint
-from perspective_rag.extend import read_corpus as stream_corpus
+from perspective_rag.extend import Embedder
 from perspective_rag_scale.faiss_kinds import Kind
 from perspective_rag_scale.filling import Filled, fill
 from perspective_rag_scale.folder import embedder_name

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from perspective_rag import ConfigError, MissingDependency
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     LoopThread,
     from_json,
     public_address,

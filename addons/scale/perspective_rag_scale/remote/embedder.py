@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from perspective_rag import ConfigError, RetrievalError
-from perspective_rag.extend import Matrix, Vector, normalised, unknown_name
+from perspective_rag.addons import normalised
+from perspective_rag.extend import Matrix, Vector, unknown_name
 from perspective_rag_scale.remote.asking import Row, Wire, ask
 from perspective_rag_scale.remote.batching import batches
 from perspective_rag_scale.remote.client import Client

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from perspective_rag import ConfigError, CrossEncoderJudge, JudgeError
-from perspective_rag.extend import (
-    PACKAGED_JUDGE,
-    Call,
-    Flow,
-    Matrix,
-    Reply,
-    Vector,
-    call,
-    unknown_name,
-)
+from perspective_rag.addons import PACKAGED_JUDGE
+from perspective_rag.extend import Call, Flow, Matrix, Reply, Vector, call, unknown_name
 from perspective_rag.judge.cross_encoder import CutPairs
 from perspective_rag_scale.remote.asking import Row, ask
 from perspective_rag_scale.remote.batching import batches

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import ConfigError, MissingDependency
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     SECOND_TEXT_OFFSET,
     JudgeSettings,
     PairEncoder,

@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from perspective_rag import ConfigError
-from perspective_rag.extend import count, is_number, unknown_name
+from perspective_rag.addons import count, is_number
+from perspective_rag.extend import unknown_name
 
 
 class ConnectionOptions(TypedDict, total=False):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from perspective_rag import ConfigError, Passage
-from perspective_rag.extend import fingerprint, json_ready, redacted
+from perspective_rag.addons import fingerprint, json_ready, redacted
 
 T = TypeVar("T")
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import ConfigError, CorpusError, Passage
-from perspective_rag.extend import Matrix, make_private, make_private_folder
+from perspective_rag.addons import make_private, make_private_folder
+from perspective_rag.extend import Matrix
 from perspective_rag_scale.faiss_folder import (
     MANIFEST,
     PASSAGES,

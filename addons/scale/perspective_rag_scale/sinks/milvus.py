@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from perspective_rag import ConfigError, MissingDependency, Passage
-from perspective_rag.extend import Matrix, redacted
+from perspective_rag.addons import redacted
+from perspective_rag.extend import Matrix
 from perspective_rag_scale.sinks.documents import (
     check_dimensions,
     key_of,

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from perspective_rag import ConfigError, PerspectiveRAGError
-from perspective_rag.extend import redacted, scrubbed, unknown_name
+from perspective_rag.addons import redacted, scrubbed
+from perspective_rag.extend import unknown_name
 from perspective_rag_scale.faiss_kinds import Kind
 from perspective_rag_scale.sinks.faiss import FaissSink
 from perspective_rag_scale.sinks.lancedb import LanceSink

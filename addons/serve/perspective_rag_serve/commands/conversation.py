@@ -18,6 +18,7 @@ from perspective_rag import (
     PerspectiveRAGError,
     RetrievalResult,
 )
+from perspective_rag.addons import QuestionThread, extract_by_rule, shares_words
 from perspective_rag.commands import (
     Claims,
     proofs_of,
@@ -28,7 +29,7 @@ from perspective_rag.commands import (
     show_side,
     show_trace,
 )
-from perspective_rag.extend import QuestionThread, as_perspectives, extract_by_rule, shares_words
+from perspective_rag.extend import as_perspectives
 from perspective_rag_serve.commands.details import show_sources, show_why
 from perspective_rag_serve.commands.line_editor import ReadLine
 

@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from perspective_rag import RetrievalResult
+from perspective_rag.addons import origin_of, printable
 from perspective_rag.commands import heading
-from perspective_rag.extend import origin_of, printable
 
 _SAID = {
     "clear": "supports it",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import Answer, Claim, ConfigError, RetrievalResult
-from perspective_rag.extend import (
+from perspective_rag.addons import (
     citation_keys,
     escaped,
     grouped,

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from perspective_rag import CascadeJudge, Corpus, Passage, PerspectivePipeline, PerspectiveRAGError
+from perspective_rag.addons import from_json, list_judge, printable, split_sentences
 from perspective_rag.commands import (
     EXAMPLE_DEBATES,
     asked_again,
@@ -23,13 +24,7 @@ from perspective_rag.commands import (
     pipeline_over,
     reading,
 )
-from perspective_rag.extend import (
-    from_json,
-    list_judge,
-    printable,
-    second_judge_of,
-    split_sentences,
-)
+from perspective_rag.extend import second_judge_of
 from perspective_rag_serve.loading import Loaded, Loader, Progress
 
 _log = logging.getLogger(__name__)

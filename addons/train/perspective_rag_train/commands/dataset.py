@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import ConfigError
+from perspective_rag.addons import replace_file
 from perspective_rag.commands import console, language_model, llm_options, progress_bars
-from perspective_rag.extend import replace_file
 from perspective_rag_train.dataset import (
     Built,
     build_dataset,

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from perspective_rag.addons import count
 from perspective_rag.commands import console, uncached_judge
-from perspective_rag.extend import count
 from perspective_rag_train.cli import show
 from perspective_rag_train.engine_options import engine_of, engine_options
 from perspective_rag_train.many import judge_many

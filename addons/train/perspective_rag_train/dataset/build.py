@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from perspective_rag import LLMError, run
-from perspective_rag.extend import LLM, AppendLog, Limits, Recorder, count, text_key
+from perspective_rag.addons import AppendLog, Limits, Recorder, count, text_key
+from perspective_rag.extend import LLM
 from perspective_rag_train.dataset.sources import Source
 from perspective_rag_train.dataset.writing import PROMPTS, Writer
 

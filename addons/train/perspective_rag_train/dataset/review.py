@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perspective_rag import CorpusError
-from perspective_rag.extend import shorten
+from perspective_rag.addons import shorten
 from perspective_rag_train.dataset.build import Built, Entry
 
 _BOX = re.compile(r"^- \[(?P<tick>[ xX])\] keep `(?P<id>[^`]*)`", re.MULTILINE)

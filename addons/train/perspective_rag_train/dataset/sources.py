@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from perspective_rag import CorpusError
-from perspective_rag.extend import fingerprint, json_object, numbered_lines, statement_of
+from perspective_rag.addons import fingerprint, json_object, numbered_lines, statement_of
 
 Kind = Literal["documents", "survey", "debate", "answers"]
 

@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import LLMError, Prompt
-from perspective_rag.extend import (
-    LLM,
-    Flow,
+from perspective_rag.addons import (
     PromptTemplate,
-    Reply,
-    ask,
     bad_reply,
     fence,
     is_usable,
@@ -25,8 +21,8 @@ from perspective_rag.extend import (
     reply_text,
     shorten,
     text_key,
-    unknown_name,
 )
+from perspective_rag.extend import LLM, Flow, Reply, ask, unknown_name
 from perspective_rag_train.dataset.sources import Source
 
 PROMPTS = tuple(

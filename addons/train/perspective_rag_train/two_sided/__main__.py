@@ -26,7 +26,7 @@ def main() -> None:
     elif options.command == "assess":
         say = assess(_reader(options), options.data, at_most=options.at_most)
     elif options.command == "export":
-        from perspective_rag.extend import LargerSettings
+        from perspective_rag.addons import LargerSettings
         from perspective_rag_train.two_sided.export import (
             averaged_network,
             export,

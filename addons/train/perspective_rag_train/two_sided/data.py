@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.extend import negate
+from perspective_rag.addons import negate
 
 CLASSES = ("first", "second", "neither", "both")
 HELD_OUT_EVERY = 5

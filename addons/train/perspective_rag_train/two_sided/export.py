@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from torch import nn
 
-from perspective_rag.extend import LargerSettings
+from perspective_rag.addons import LargerSettings
 from perspective_rag.judge.two_sided import OnnxSides
 from perspective_rag_train.two_sided.assess import Reader, development
 from perspective_rag_train.two_sided.network import (

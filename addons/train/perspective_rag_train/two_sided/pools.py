@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM, Passage
-from perspective_rag.extend import PACKAGED_FLOOR, cosine, model_fingerprint, titled_pieces
+from perspective_rag.addons import PACKAGED_FLOOR, cosine, model_fingerprint, titled_pieces
 from perspective_rag.judge.two_sided import TwoSidedJudge
 from perspective_rag_train.two_sided.data import read
 

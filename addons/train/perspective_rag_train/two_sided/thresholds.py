@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag import CrossEncoderJudge, ListingRule
-from perspective_rag.extend import LargerSettings, SideWeights, Weighing, log_odds
+from perspective_rag.addons import LargerSettings, SideWeights, Weighing, log_odds
 from perspective_rag_train.two_sided.pools import FOLDS, Read, readings
 
 LEAST_TRUE = 0.88
