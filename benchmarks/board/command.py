@@ -85,7 +85,7 @@ def _run(run: Run) -> int:
         write_looked(scored, today)
     document = results.document(
         "board",
-        arguments=run.given,
+        arguments=_of_all_rows(run.given),
         config={"sets": scored},
         seed=options.seed,
         data={each.name: each.pools.fingerprint for each in sets},
@@ -165,6 +165,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", type=Path, default=results.CACHE, help="default: %(default)s")
     add("--seed", type=int, default=13, help="of the resampling")
     return parser
+
+
+def _of_all_rows(given: Sequence[str]) -> list[str]:
+    """The arguments without ``--only``: the page holds every row, each with its own date."""
+    only = [i for i, each in enumerate(given) if each == "--only"]
+    left_out = {*only, *(i + 1 for i in only)}
+    return [each for i, each in enumerate(given) if i not in left_out]
 
 
 main = Benchmark(_parser, _run)
