@@ -95,7 +95,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     ),
     Benchmark(
         "answers.deeptrace",
-        "one-sided, unsupported, badly cited answers, by labels",
+        "one-sided or badly cited answers, by labels",
         "labelled pools",
         "5 min",
         "benchmarks.answers.deeptrace",
