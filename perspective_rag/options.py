@@ -153,7 +153,7 @@ class PipelineOptions:
     discover: int = 0
     max_queries: int = 12
     judge_k: int = 25
-    reread_k: int = 0
+    reread_k: int = 12
     coverage: CoveragePolicy = "annotate"
     coverage_weight: float = 0.9
     min_support: float | None = None

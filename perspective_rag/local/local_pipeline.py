@@ -86,8 +86,8 @@ def local_pipeline(
             judge to fall back on. An ``extractor`` or ``judge`` of your own takes its place.
         llm_judge: Is asked again about the pairs that the package's judge leaves uncertain, such as
             an ``LLMJudge``: a call for each, which is dear (see ``CascadeJudge``).
-        second_judge: With ``reread_k=12``, reads again what the package's judge would list. None:
-            the larger judge, where the distribution ``perspective-rag-judge`` is installed.
+        second_judge: Reads again what the package's judge would list (``reread_k``). None: the
+            larger judge, where the distribution ``perspective-rag-judge`` is installed.
         on_progress: With ``dense``, called with the number of passages embedded and of all
             passages.
         **options: Further arguments and options of ``PerspectivePipeline``, such as ``extractor``

@@ -85,7 +85,7 @@ class RemoteJudge(CrossEncoderJudge):
         """Closes the connections; a later judgement opens new ones."""
         self._client.close()
 
-    def _asked_pairs(
+    def _ask_pairs(
         self, texts: list[str], statements: list[str], counts: Mapping[str, int]
     ) -> Flow[Reply]:
         return self._asked(
@@ -94,7 +94,7 @@ class RemoteJudge(CrossEncoderJudge):
             counts,
         )
 
-    def _asked_sides(
+    def _ask_sides(
         self,
         texts: list[str],
         statements: tuple[str, str],
