@@ -48,6 +48,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _SOURCE = re.compile(r"(?:\s*\[[^\[\]]{1,60}\])+[ .]*$")  # "... saves lives [ref]."
+_SOURCES_AT_END = 200  # characters
 _LINK = re.compile(
     r"^(?:and|but|so|yet|or|however|therefore|thus|hence|moreover)\b,?\s+", re.IGNORECASE
 )
@@ -142,12 +143,17 @@ def stand_alone(text: str) -> list[str]:
     for sentence in sentences:
         if len(sentences) > 1 and sentence.rstrip("\"'”’)]")[-1:] not in {".", "!", "…"}:
             continue  # a heading, a question, or cut off
-        plain = _SOURCE.sub("", _LINK.sub("", " ".join(sentence.split()))).rstrip(" .")
+        plain = _without_sources(_LINK.sub("", " ".join(sentence.split()))).rstrip(" .")
         claim = _REASON.sub("", plain)
         words = (claim if len(claim.split()) in _WORDS else plain).split()
         if len(words) in _WORDS and _says_something(words):
             kept.append(upper_first(" ".join(words)))
     return kept
+
+
+def _without_sources(sentence: str) -> str:
+    rest, end = sentence[:-_SOURCES_AT_END], sentence[-_SOURCES_AT_END:]
+    return rest + _SOURCE.sub("", end)
 
 
 def _says_something(words: Sequence[str]) -> bool:

@@ -213,11 +213,19 @@ def _as_claim(question: str, read: Extraction, named: Perspective) -> Perspectiv
     return named
 
 
+def _once_each(found: Sequence[Any]) -> list[Any]:
+    """Sides without those that read the same as one before, which is recorded."""
+    kept = distinct(found)
+    if len(kept) < len(found):
+        degrade("extract", f"{len(found) - len(kept)} sides that read the same as another left out")
+    return kept
+
+
 def _as_extraction(found: Any, question: str, said: str) -> Extraction:
     if isinstance(found, Extraction):
         return found if found.root.strip() else replace(found, root=question)
     if isinstance(found, (list, tuple)):
-        return extraction_of(question, distinct(found))
+        return extraction_of(question, _once_each(found))
     raise ConfigError(f"{said}; expected an Extraction or a list of perspectives")
 
 
@@ -268,7 +276,7 @@ class CallableExtractor:
 
     def _check(self, returned: Any) -> Sequence[Perspective | str]:
         try:
-            found = distinct(returned) if isinstance(returned, (list, tuple)) else returned
+            found = _once_each(returned) if isinstance(returned, (list, tuple)) else returned
             as_perspectives(() if found is None else found)
             return found or ()
         except ConfigError as error:
