@@ -62,9 +62,10 @@ class Run:
             self._load(saved)
         elif weights is not None:
             # Hours count over every session, so that mix and schedule go on where they stood.
-            spent = json.loads((weights / "judge.json").read_text(encoding="utf-8"))["provenance"]
-            self.seconds, self.steps = spent["hours"] * 3600, spent["steps"]
-            self.rows = spent["rows"]
+            document = json.loads((weights / "judge.json").read_text(encoding="utf-8"))
+            spent = document.get("provenance", {})
+            self.seconds = spent.get("hours", 0.0) * 3600
+            self.steps, self.rows = spent.get("steps", 0), spent.get("rows", 0)
         self.started = self.steps
 
     @property
