@@ -44,6 +44,20 @@ def test_importing_needs_numpy_only():
     assert output.stdout.strip() == "[]"
 
 
+def test_the_commands_need_no_more_than_the_extra_local_brings():
+    """In a checkout everything is installed: what the extra does not bring is made impossible."""
+    absent = "httpx fastapi uvicorn openai torch transformers datasets ray faiss langchain_core"
+    code = (
+        f"import sys\nsys.modules.update(dict.fromkeys({absent.split()}))\n"
+        "import perspective_rag.addons\nfrom perspective_rag.cli import main\n"
+        "for command in ('ask', 'index', 'audit', 'chat'):\n"
+        "    try: main([command, '--help'])\n"
+        "    except SystemExit as end: assert end.code in (0, None), command\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_library_never_prints():
     for path in [*modules(), *(ROOT / "integrations").rglob("*.py")]:
         calls = [
