@@ -12,7 +12,7 @@ CURVE = "curve.jsonl"
 class Recipe:
     """The training's knobs. ``hours`` is processor time in all, over every session."""
 
-    hours: float = 2.4
+    hours: float = 30.0
     learning_rate: float = 5e-5
     head_rate: float = 5e-4
     warmup: float = 0.04
