@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +16,9 @@ transformers = pytest.importorskip("transformers")
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.two_sided import OnnxSides
+from perspective_rag_train.two_sided import train
+from perspective_rag_train.two_sided.data import Source
+from perspective_rag_train.two_sided.distil import Distillation
 from perspective_rag_train.two_sided.export import averaged_network, export, provenance_of
 from perspective_rag_train.two_sided.network import Encoding, from_base, from_config, probabilities
 from perspective_rag_train.two_sided.recipe import CHECKPOINT, CURVE, Recipe
@@ -113,3 +118,58 @@ def test_a_training_begins_from_the_exported_weights_and_goes_on_from_its_checkp
     (tmp_path / CURVE).write_text('{"hours": 0.01}\n', encoding="utf-8")
     assert provenance_of(tmp_path, trained)["recipe"]["frozen_layers"] == 1
     assert Run(tmp_path, tmp_path, base, recipe, folder).steps == 2
+
+
+def test_a_training_ends_with_its_last_row_and_goes_on_where_more_are_planned(
+    base, exported, tmp_path, monkeypatch
+):
+    rows = [
+        {"statement": "zoos teach", "opposite": "zoos suffer", "document": "here", "label": "S"},
+        {"statement": "zoos teach", "opposite": "zoos suffer", "document": "there", "label": "O"},
+    ]
+    monkeypatch.setattr(train, "sources", lambda _: [Source("natural", 1.0, 1.0, rows)])
+    monkeypatch.setattr(train, "assess", lambda read, *_, **__: {"natural": figures(read(TEXTS))})
+    recipe = Recipe(rows=60, frozen_layers=0, max_tokens=64, tokens_per_step=192)
+    first = Run(tmp_path, tmp_path, base, recipe, exported[1])
+    before = {name: values.clone() for name, values in first.network.named_parameters()}
+    first.train()
+    assert recipe.rows <= first.rows < recipe.rows + 32
+    assert first.progress == 1.0
+    learned = [n for n, p in first.network.named_parameters() if not torch.equal(p, before[n])]
+    assert any(".layer.0." in name for name in learned)
+    assert not any("embeddings" in name for name in learned)
+    curve = [json.loads(line) for line in (tmp_path / CURVE).read_text().splitlines()]
+    assert [line["rows"] for line in curve] == [first.rows]
+    again = Run(tmp_path, tmp_path, base, replace(recipe, rows=120), exported[1])
+    assert again.rows == first.rows
+    assert again.progress == pytest.approx(first.rows / 120)
+
+
+def figures(found):
+    assert found.shape == (2, 4)
+    return {"auc": math.nan, "right": math.nan}
+
+
+def test_a_shallower_network_learns_from_the_larger_one_what_nobody_labelled(
+    base, exported, tmp_path, monkeypatch
+):
+    network, _ = exported
+    row = {"statement": "zoos teach", "opposite": "zoos suffer", "document": "children learn"}
+    labelled = {**row, "document": "here", "label": "O"}
+    monkeypatch.setattr(train, "sources", lambda _: [Source("natural", 1.0, 1.0, [labelled])])
+    monkeypatch.setattr(train, "assess", lambda read, *_, **__: {})
+    recipe = Recipe(rows=40, layers=1, frozen_layers=0, max_tokens=64, tokens_per_step=192)
+    run = Distillation(tmp_path, tmp_path, base, recipe, teacher=network, unlabelled=[row])
+    assert len(run.network.encoder.encoder.layer) == 1
+    assert len(network.encoder.encoder.layer) == 2
+    kept = run.network.encoder.encoder.layer[0].state_dict()
+    last = network.encoder.encoder.layer[1].state_dict()
+    assert all(torch.equal(kept[name], last[name]) for name in last)
+    ids, mask = torch.full((2, 9), 5), torch.ones((2, 9), dtype=torch.long)
+    gold = torch.tensor([[math.nan] * 4, [0.0, 1.0, 0.0, 0.0]])
+    soft = torch.softmax(network(ids, mask), dim=1)
+    target = run._target(ids, mask, gold)
+    assert torch.allclose(target[0], soft[0], atol=0.02)
+    assert torch.allclose(target[1], (gold[1] + soft[1]) / 2, atol=0.02)
+    run.train()
+    assert run.progress == 1.0

@@ -38,7 +38,7 @@ def main() -> None:
             network,
             options.base / "tokenizer.json",
             options.out,
-            settings=LargerSettings(version=f"{trained['hours']:.2f} h"),
+            settings=LargerSettings(version=f"{trained['rows']} rows"),
             provenance=provenance_of(options.folder, trained),
             data=options.data,
         )

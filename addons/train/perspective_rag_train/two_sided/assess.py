@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag_train.two_sided.data import is_held_out, read
+from perspective_rag_train.two_sided.data import is_held_out, own_texts, read
 
 Floats = NDArray[np.float64]
 Reader = Callable[[Sequence[tuple[str, str, str]]], Floats]
@@ -45,6 +45,10 @@ def development(data: Path) -> dict[str, list[Case]]:
         "pools_dev": _pool(data / "judge_retrieved" / "pools_dev.jsonl.gz"),
         "pools_open": _pool(data / "judge_retrieved" / "pools_open_dev.jsonl.gz"),
         "notes": _notes(data / "own_notes"),
+        "notes held out": [_case(row, row["topic"]) for row in own_texts("notes", held_out=True)],
+        "devices held out": [
+            _case(row, row["device"]) for row in own_texts("devices", held_out=True)
+        ],
     }
     return sets
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,8 +20,18 @@ HELD_OUT_EVERY = 5
 STRANGERS = 0.1
 """The share of rows whose passage stands beside statements of another row."""
 
+TEXTS = Path(__file__).parent.parent / "texts"
+"""The project's own texts: ``notes`` as people write them at work, ``devices`` on public questions.
+
+A line of a file holds ``questions`` (a question, its two statements and what else they are called)
+and ``texts`` with one label for each question, relative to its ``statement``.
+"""
+
 Target = tuple[float, float, float, float]
-TARGETS: dict[str, Target] = {
+UNKNOWN = (math.nan,) * 4
+"""Of a row that nobody labelled: a distillation asks its teacher."""
+TARGETS: dict[str | None, Target] = {
+    None: UNKNOWN,
     "S": (1.0, 0.0, 0.0, 0.0),
     "s": (0.75, 0.0, 0.2, 0.05),
     "N": (0.0, 0.0, 1.0, 0.0),
@@ -84,6 +95,18 @@ def is_held_out(question_id: str) -> bool:
     return int("".join(c for c in question_id if c.isdigit()) or 0) % HELD_OUT_EVERY == 0
 
 
+def own_texts(name: str, *, held_out: bool) -> list[dict[str, Any]]:
+    """The rows of ``TEXTS/name.jsonl.gz``: one line in ten is held out for assessment."""
+    found = []
+    for at, line in enumerate(read(TEXTS / f"{name}.jsonl.gz")):
+        if (at % 10 == 0) is not held_out:
+            continue
+        for text in line["texts"]:
+            for question, label in zip(line["questions"], text["labels"], strict=True):
+                found.append({**question, **text, "label": label, "topic": line["topic"]})
+    return found
+
+
 def sources(data: Path) -> list[Source]:
     """The sources under ``data`` (``shared/data``'s layout), read into memory.
 
@@ -103,7 +126,7 @@ def sources(data: Path) -> list[Source]:
         row
         for row in read(data / "judge_written" / "train.jsonl.gz")
         if row["label"] != "N" and not is_held_out(row["question_id"])
-    ]
+    ] + own_texts("devices", held_out=False)
     entailment = [
         row for name in ENTAILMENT for row in read(data / "nli_train" / f"{name}.jsonl.gz")
     ]
@@ -114,12 +137,13 @@ def sources(data: Path) -> list[Source]:
     natural = [row for row in stance if row["source"] in ("debatepedia", "procon20")]
     return [
         Source("entailment", 0.30, 0.03, entailment),
-        Source("short stance", 0.40, 0.06, of(SHORT_STANCE)),
-        Source("portals", 0.15, 0.09, of(PORTALS)),
-        Source("natural", 0.05, 0.20, natural),
-        Source("written", 0.05, 0.21, written),
-        Source("sided", 0.05, 0.26, [row for row in retrieved if row["label"] != "N"]),
-        Source("silent", 0.00, 0.15, [row for row in retrieved if row["label"] == "N"]),
+        Source("short stance", 0.40, 0.07, of(SHORT_STANCE)),
+        Source("portals", 0.15, 0.08, of(PORTALS)),
+        Source("natural", 0.05, 0.14, natural),
+        Source("written", 0.05, 0.14, written),
+        Source("notes", 0.00, 0.24, own_texts("notes", held_out=False)),
+        Source("sided", 0.05, 0.18, [row for row in retrieved if row["label"] != "N"]),
+        Source("silent", 0.00, 0.12, [row for row in retrieved if row["label"] == "N"]),
     ]
 
 
@@ -152,17 +176,20 @@ def as_row(row: dict[str, Any], rng: random.Random, group: str = "") -> Row:
 
     Where no opposite is stored it is the statement's negation by rule; where one is, the negation
     replaces one of the two in three of ten cases, for that is how a user's question is read, and in
-    six of ten where the passage takes no side.
+    six of ten where the passage takes no side. Where the sides have names too (``for`` and
+    ``against``), three rows in ten have these.
     """
     statement, opposite = row["statement"].strip(), (row.get("opposite") or "").strip()
+    if row.get("for") and rng.random() < 0.3:
+        return Row(row["for"], row["against"], row["document"], TARGETS[row.get("label")], group)
     if not opposite:
         opposite = negate(statement)
-    elif rng.random() < (0.6 if row["label"] == "N" else 0.3):
+    elif rng.random() < (0.6 if row.get("label") == "N" else 0.3):
         if rng.random() < 0.5:
             opposite = negate(statement)
         else:
             statement = negate(opposite)
-    return Row(statement, opposite, row["document"], TARGETS[row["label"]], group)
+    return Row(statement, opposite, row["document"], TARGETS[row.get("label")], group)
 
 
 def _turns(rows: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[dict[str, Any]]:

@@ -7,8 +7,11 @@ for both, so that what is learned of a side is learned for either place.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,16 +57,38 @@ def from_base(base: Path, *, attention: str | None = None) -> TwoSided:
 
     ``attention`` is transformers' ``attn_implementation`` (None: its own choice).
     """
-    config = AutoConfig.from_pretrained(base)
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.05
+    config = _config(base)
     encoder = AutoModel.from_pretrained(base, config=config, attn_implementation=attention)
     return TwoSided(encoder, config.hidden_size)
 
 
 def from_config(base: Path) -> TwoSided:
     """A network of ``base``'s shape without its weights."""
-    config = AutoConfig.from_pretrained(base)
+    config = _config(base)
     return TwoSided(AutoModel.from_config(config, attn_implementation="eager"), config.hidden_size)
+
+
+def shallower(network: TwoSided, layers: int) -> TwoSided:
+    """The network with ``layers`` of its encoder's layers: evenly spread, the last among them."""
+    own = network.encoder.encoder.layer
+    kept = [own[round((i + 1) * len(own) / layers) - 1] for i in range(layers)]
+    network.encoder.encoder.layer = nn.ModuleList(kept)
+    network.encoder.config.num_hidden_layers = layers
+    return network
+
+
+def _config(base: Path) -> Any:
+    config = AutoConfig.from_pretrained(base)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.05
+    return config
+
+
+def faster(device: torch.device) -> torch.autocast:
+    """Products in bfloat16, unless a processor without such instructions would emulate them, a
+    hundred times slower than 32-bit floats.
+    """
+    slow = device.type == "cpu" and not torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=not slow)
 
 
 class Encoding:
@@ -77,13 +102,14 @@ class Encoding:
 
     def ids(self, first: str, second: str, document: str) -> list[int]:
         """The ids of a passage beside two statements; a long passage loses its end."""
-        one, two, text = (
-            self.tokenizer.encode(each, add_special_tokens=False).ids
-            for each in (first, second, document)
-        )
+        one, two, text = map(self._of, (first, second, document))
         one, two = one[:40], two[:40]
         text = text[: self.max_tokens - len(one) - len(two) - 4]
         return [START, *one, SEPARATOR, *two, SEPARATOR, *text, SEPARATOR]
+
+    @lru_cache(maxsize=500_000)  # noqa: B019 - a training has one, and sees its texts again
+    def _of(self, text: str) -> array[int]:
+        return array("H", self.tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def read(
@@ -102,11 +128,15 @@ def probabilities(
     encoded = [encoding.ids(*each) for each in texts]
     order = sorted(range(len(encoded)), key=lambda at: len(encoded[at]))
     found = np.empty((len(encoded), 4))
-    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-        for start in range(0, len(order), 16):
-            at = order[start : start + 16]
-            ids, mask = map(torch.from_numpy, padded([encoded[each] for each in at]))
-            found[at] = torch.softmax(network(ids, mask).float(), dim=1).numpy()
+    device = next(network.parameters()).device
+    size = 16 if device.type == "cpu" else 256
+    with torch.no_grad(), faster(device):
+        for start in range(0, len(order), size):
+            at = order[start : start + size]
+            ids, mask = (
+                torch.from_numpy(each).to(device) for each in padded([encoded[i] for i in at])
+            )
+            found[at] = torch.softmax(network(ids, mask).float(), dim=1).cpu().numpy()
     return found
 
 

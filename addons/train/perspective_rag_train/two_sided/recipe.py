@@ -10,9 +10,14 @@ CURVE = "curve.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The training's knobs. ``hours`` is processor time in all, over every session."""
+    """The training's knobs. ``rows`` is all that are read, over every session; the mix and the
+    learning rate follow their share.
 
-    hours: float = 30.0
+    ``tokens_per_step`` fits a processor's core; a GPU takes 16 times as many. ``frozen_layers``
+    are the encoder's lowest, which stay as they were; ``layers`` is how many a distillation keeps.
+    """
+
+    rows: int = 600_000
     learning_rate: float = 5e-5
     head_rate: float = 5e-4
     warmup: float = 0.04
@@ -20,7 +25,9 @@ class Recipe:
     tokens_per_step: int = 1536
     max_tokens: int = 192
     frozen_layers: int = 4
+    layers: int = 12
     averaging: float = 0.995
     checkpoint_minutes: float = 10.0
     assess_minutes: float = 30.0
+    device: str = "cpu"
     seed: int = 1

@@ -1,47 +1,68 @@
-"""The long training: one core, resumable, with a checkpoint every ten minutes."""
+"""The long training: on one core or a GPU, resumable, with a checkpoint every ten minutes."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import queue
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from perspective_rag_train.two_sided.assess import assess
-from perspective_rag_train.two_sided.data import Row, mixed, sources
-from perspective_rag_train.two_sided.network import Encoding, TwoSided, from_base, padded, read
+from perspective_rag_train.two_sided.data import Row, Source, mixed, sources
+from perspective_rag_train.two_sided.network import (
+    Encoding,
+    TwoSided,
+    faster,
+    from_base,
+    from_config,
+    padded,
+    read,
+)
 from perspective_rag_train.two_sided.recipe import CHECKPOINT, CURVE, Recipe
 from perspective_rag_train.two_sided.weights import load_onnx
 
 RISING_STEPS = 40
+AHEAD = 16
+"""Batches that are made while the network learns from those before."""
 
 
 class Run:
-    """A training in ``folder``: gone on with where a checkpoint lies there; else begun from the
-    exported judge in ``weights``, else from ``base``.
+    """A training in ``folder``: gone on with where a checkpoint lies there; else begun from
+    ``network``, from the exported judge in ``weights``, or from ``base``.
     """
 
     def __init__(
-        self, folder: Path, data: Path, base: Path, recipe: Recipe, weights: Path | None = None
+        self,
+        folder: Path,
+        data: Path,
+        base: Path,
+        recipe: Recipe,
+        weights: Path | None = None,
+        *,
+        network: TwoSided | None = None,
     ) -> None:
         self.folder, self.data, self.recipe = folder, data, recipe
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1), encoding="utf-8")
         torch.manual_seed(recipe.seed)
         self.encoding = Encoding(base / "tokenizer.json", recipe.max_tokens)
-        self.network = from_base(base)
+        self.device = torch.device(recipe.device)
+        self.network = network or (from_base(base) if weights is None else from_config(base))
         saved = folder / CHECKPOINT
-        if weights is not None and not saved.is_file():
+        if weights is not None:
             load_onnx(self.network, weights / "model.onnx")
+        self.network.to(self.device).train()
         frozen = [self.network.encoder.embeddings]
         frozen += list(self.network.encoder.encoder.layer[: recipe.frozen_layers])
         for part in frozen:
@@ -61,7 +82,7 @@ class Run:
         if saved.is_file():
             self._load(saved)
         elif weights is not None:
-            # Hours count over every session, so that mix and schedule go on where they stood.
+            # Rows count over every session, so that mix and schedule go on where they stood.
             document = json.loads((weights / "judge.json").read_text(encoding="utf-8"))
             spent = document.get("provenance", {})
             self.seconds = spent.get("hours", 0.0) * 3600
@@ -70,20 +91,21 @@ class Run:
 
     @property
     def progress(self) -> float:
-        """The share of the planned hours that has been spent."""
-        return min(1.0, self.seconds / (self.recipe.hours * 3600))
+        """The share of the planned rows that has been read."""
+        return min(1.0, self.rows / self.recipe.rows)
 
     def train(self) -> None:
-        """Trains until the planned hours are spent; Ctrl-C keeps what was learned."""
+        """Trains until the planned rows are read; Ctrl-C keeps what was learned."""
         recipe = self.recipe
-        batches = self._batches()
+        batches = _ahead(self._batches())
+        clock = time.process_time if self.device.type == "cpu" else time.perf_counter
         saved = assessed = self.seconds
         losses: list[float] = []
         try:
             while self.progress < 1.0:
-                begun = time.process_time()
+                begun = clock()
                 losses.append(self._step(next(batches)))
-                self.seconds += time.process_time() - begun
+                self.seconds += clock() - begun
                 if self.steps % 50 == 0:
                     self._say(f"loss {np.mean(losses[-100:]):.4f}")
                 if self.seconds - saved > recipe.checkpoint_minutes * 60:
@@ -117,10 +139,10 @@ class Run:
 
     def _batches(self) -> Iterator[list[tuple[list[int], Row]]]:
         """Batches of rows of like length, about ``tokens_per_step`` tokens each."""
-        rows = mixed(sources(self.data), self.recipe.seed + self.steps, lambda: self.progress)
+        rows = mixed(self._sources(), self.recipe.seed + self.steps, lambda: self.progress)
         rng = np.random.default_rng(self.recipe.seed + self.steps)
         while True:
-            drawn = [next(rows) for _ in range(256)]
+            drawn = [next(rows) for _ in range(self.recipe.tokens_per_step // 6)]
             pool = [(self.encoding.ids(r.first, r.second, r.document), r) for r in drawn]
             pool.sort(key=lambda each: len(each[0]))
             batches: list[list[tuple[list[int], Row]]] = [[]]
@@ -132,10 +154,13 @@ class Run:
                 yield batches[at]
 
     def _step(self, batch: list[tuple[list[int], Row]]) -> float:
-        ids, mask = map(torch.from_numpy, padded([ids for ids, _ in batch]))
-        target = torch.tensor([row.target for _, row in batch])
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        ids, mask = (
+            torch.from_numpy(each).to(self.device) for each in padded([i for i, _ in batch])
+        )
+        target = torch.tensor([row.target for _, row in batch], device=self.device)
+        with faster(self.device):
             logits = self.network(ids, mask)
+        target = self._target(ids, mask, target)
         loss = -(target * torch.log_softmax(logits.float(), dim=1)).sum(dim=1).mean()
         loss.backward()
         torch.nn.utils.clip_grad_norm_([p for _, p in self.learned], 1.0)
@@ -151,8 +176,15 @@ class Run:
                 self.average[name].lerp_(parameter, 1 - keep)
         return float(loss.detach())
 
+    def _sources(self) -> list[Source]:
+        return sources(self.data)
+
+    def _target(self, ids: Tensor, mask: Tensor, gold: Tensor) -> Tensor:
+        """The probabilities (n, 4) to learn: those of the labels."""
+        return gold
+
     def _schedule(self) -> float:
-        """Up in ``warmup``, level, then down to nothing in ``cooldown`` of the planned hours.
+        """Up in ``warmup``, level, then down to nothing in ``cooldown`` of the planned rows.
 
         A run that begins with an optimizer that has seen nothing rises over its first steps too.
         """
@@ -163,14 +195,15 @@ class Run:
 
     def _assess(self, loss: float) -> None:
         """A sample of the side-taking passages of every set; ``assess`` reads them all."""
-        found: dict[str, Any] = {
+        sets = assess(self.read, self.data, at_most=100)
+        line = {
             "hours": round(self.seconds / 3600, 3), "steps": self.steps, "rows": self.rows,
-            "loss": round(loss, 4), **assess(self.read, self.data, at_most=100),
+            "loss": round(loss, 4), **sets,
         }  # fmt: skip
         with (self.folder / CURVE).open("a", encoding="utf-8") as curve:
-            curve.write(json.dumps(found) + "\n")
-        for name in ("natural", "written", "pools_dev", "pools_open", "notes"):
-            self._say(f"{name} {found[name]['auc']:.3f} right {found[name]['right']:.3f}")
+            curve.write(json.dumps(line) + "\n")
+        for name, each in sets.items():
+            self._say(f"{name} {each['auc']:.3f} right {each['right']:.3f}")
 
     def _save(self) -> None:
         state = {
@@ -184,7 +217,7 @@ class Run:
         os.replace(partial, self.folder / CHECKPOINT)
 
     def _load(self, path: Path) -> None:
-        state = torch.load(path, weights_only=True)
+        state = torch.load(path, weights_only=True, map_location=self.device)
         with torch.no_grad():
             for name, parameter in self.learned:
                 parameter.copy_(state["learned"][name])
@@ -195,6 +228,19 @@ class Run:
 
     def _say(self, text: str) -> None:
         hours = self.seconds / 3600
-        line = f"{hours:.2f} of {self.recipe.hours} h  step {self.steps}  rows {self.rows}  {text}"
+        line = f"rows {self.rows} of {self.recipe.rows}  step {self.steps}  {hours:.2f} h  {text}"
         sys.stderr.write(line + "\n")
         sys.stderr.flush()
+
+
+def _ahead(batches: Iterator[list[tuple[list[int], Row]]]) -> Iterator[list[tuple[list[int], Row]]]:
+    """The same batches, made in a thread: a GPU must not wait for the tokenizer."""
+    made: queue.Queue[list[tuple[list[int], Row]]] = queue.Queue(AHEAD)
+
+    def make() -> None:
+        for each in batches:
+            made.put(each)
+
+    threading.Thread(target=make, daemon=True).start()
+    while True:
+        yield made.get()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from perspective_rag_train.two_sided.data import TARGETS, Source, as_row, mixed
+from perspective_rag_train.two_sided.data import TARGETS, Source, as_row, mixed, own_texts
 
 PAIR = {"statement": "Zoos should be closed", "opposite": "Zoos deserve to stay"}
 
@@ -42,3 +42,31 @@ def test_one_passage_in_ten_stands_beside_statements_of_another_and_is_silent():
         number = row.document.removeprefix("text ")
         assert f"Zoo {number} " not in f"{row.first} {row.second}"
     assert {row.target for row in drawn} <= {TARGETS["N"], TARGETS["S"], TARGETS["O"]}
+
+
+def test_a_text_of_ones_own_is_a_row_for_each_of_its_questions():
+    rows = own_texts("notes", held_out=False)
+    by_text: dict[str, list[dict]] = {}
+    for row in rows:
+        by_text.setdefault(row["document"], []).append(row)
+    assert all(len({row["statement"] for row in each}) == 3 for each in by_text.values())
+    assert {row["label"] for row in rows} <= set("SsNoOM")
+    sided = [row["label"] for row in rows if row["label"] in "So"]
+    assert 0.3 < sum(label == "S" for label in sided) / len(sided) < 0.9
+
+
+def test_whole_topics_are_held_out():
+    for name in ("notes", "devices"):
+        kept = {row["topic"] for row in own_texts(name, held_out=False)}
+        out = {row["topic"] for row in own_texts(name, held_out=True)}
+        assert not kept & out
+        assert 0.05 < len(out) / (len(kept) + len(out)) < 0.15
+
+
+def test_sides_with_names_are_sometimes_called_by_them():
+    named = {**PAIR, "for": "closing zoos", "against": "keeping zoos", "document": "x"}
+    rng = random.Random(5)
+    found = [as_row({**named, "label": "O"}, rng) for _ in range(400)]
+    share = sum((r.first, r.second) == ("closing zoos", "keeping zoos") for r in found) / 400
+    assert 0.2 < share < 0.4
+    assert {row.target for row in found} == {TARGETS["O"]}
