@@ -30,6 +30,7 @@ from perspective_rag.judge.settings import (
     SideWeights,
     Weighing,
     log_odds,
+    personal,
     stored_in,
 )
 from perspective_rag.judge.stream import Pair, judge_stream
@@ -198,6 +199,7 @@ __all__ += [
     "Weighing",
     "class_columns",
     "log_odds",
+    "personal",
     "stored_in",
     "titled_pieces",
     "windows",

@@ -187,7 +187,7 @@ class TwoSidedJudge(TableOfPairs):
         cells = [(i, j) for i in range(len(passages)) for j in order[i, 1:].tolist()]
         triples = [(texts[order[i, 0]], texts[j], passages[i].text) for i, j in cells]
         found = yield from self._read(triples)
-        found = self.settings.alone.weights.support(found)
+        found = self.settings.alone.weights.support(found, [text for *_, text in triples])
         for (i, j), (best, other) in zip(cells, found.tolist(), strict=True):
             table[i, j] = other
             if j == order[i, 1]:
@@ -204,7 +204,7 @@ class TwoSidedJudge(TableOfPairs):
             one = claim or perspective.text
             triples.append((one, self._negate(one), passage.text))
         found = yield from self._read(triples)
-        support = self.settings.alone.weights.support(found)
+        support = self.settings.alone.weights.support(found, [each.text for each in passages])
         denied = [bool(each.claim) and each.stance == "oppose" for each in perspectives]
         return np.where(denied, support[:, 1], support[:, 0])
 
@@ -218,7 +218,7 @@ class TwoSidedJudge(TableOfPairs):
         failed. ``relevance`` is not used.
         """
         found = yield from self._read([(sides[0].text, sides[1].text, p.text) for p in passages])
-        return self.settings.alone.weights.support(found)
+        return self.settings.alone.weights.support(found, [each.text for each in passages])
 
     def read_again(
         self,
@@ -236,13 +236,14 @@ class TwoSidedJudge(TableOfPairs):
             for (one, other), passage in zip(sides, passages, strict=True)
         ]
         found = yield from self._read(triples)
-        alone = self.settings.alone.weights.support(found)
+        texts = [each.text for each in passages]
+        alone = self.settings.alone.weights.support(found, texts)
         beside = self.settings.beside_fast
         if beside is None:
             return alone
         known = ~np.isnan(first).any(axis=1, keepdims=True)
         moved = self.settings.alone.rule.moved(alone, beside.rule)
-        return np.where(known, beside.weights.support(found, first), moved)
+        return np.where(known, beside.weights.support(found, texts, first), moved)
 
     def _read(self, triples: Sequence[tuple[str, str, str]]) -> Flow[Matrix]:
         """P(supports first), P(supports second) of (first, second, text), shape (n, 2)."""

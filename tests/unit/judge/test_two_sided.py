@@ -19,6 +19,7 @@ from perspective_rag.judge.settings import (
     SideWeights,
     Weighing,
     log_odds,
+    personal,
 )
 from perspective_rag.judge.two_sided import BATCH, OnnxSides, TwoSidedJudge
 from perspective_rag.judge.windows import LONGEST
@@ -199,18 +200,26 @@ def test_read_again_weighs_the_earlier_reading():
 
 @given(
     st.lists(st.floats(0, 1), min_size=2, max_size=2),
-    st.lists(st.floats(-2, 2), min_size=5, max_size=5),
+    st.lists(st.floats(-2, 2), min_size=8, max_size=8),
 )
 def test_side_weights_are_the_formula_and_exchange_with_the_sides(pair, weights):
-    own, rival, fast, fast_rival, bias = weights
+    own, rival, fast, fast_rival, bias, about, own_about, fast_about = weights
     given_, other = np.array([pair]), np.array([[0.3, 0.6]])
-    made = SideWeights(own, rival, fast, fast_rival, bias)
+    made = SideWeights(*weights)
     x, f = log_odds(given_)[0], log_odds(other)[0]
     expected = own * x[0] + rival * x[1] + fast * f[0] + fast_rival * f[1] + bias
-    found = made.support(given_, other)
+    expected += 2.5 * (about + own_about * x[0] + fast_about * f[0])
+    texts = ["I closed zoos here"]
+    found = made.support(given_, texts, other)
     assert found[0, 0] == pytest.approx(1 / (1 + np.exp(-expected)))
-    turned = made.support(given_[:, ::-1], other[:, ::-1])
+    turned = made.support(given_[:, ::-1], texts, other[:, ::-1])
     assert turned[0].tolist() == pytest.approx(found[0, ::-1].tolist())
+
+
+def test_a_text_is_as_personal_as_its_pronouns():
+    assert personal("The zoo closed.") == 0.0
+    assert personal("We said it’s ours; I’m sure you know") == pytest.approx(10 * 3 / 8)
+    assert personal("") == 0.0
 
 
 def test_settings_are_what_was_stored(tmp_path):

@@ -23,8 +23,8 @@ STRANGERS = 0.1
 TEXTS = Path(__file__).parent.parent / "texts"
 """The project's own texts: ``notes`` as people write them at work, ``devices`` on public questions.
 
-A line of a file holds ``questions`` (a question, its two statements and what else they are called)
-and ``texts`` with one label for each question, relative to its ``statement``.
+A line of a file is a topic: ``questions`` (each with its two statements and what else they are
+called), and ``texts`` with one label for each question, relative to its ``statement``.
 """
 
 Target = tuple[float, float, float, float]
@@ -96,14 +96,13 @@ def is_held_out(question_id: str) -> bool:
 
 
 def own_texts(name: str, *, held_out: bool) -> list[dict[str, Any]]:
-    """The rows of ``TEXTS/name.jsonl.gz``: one line in ten is held out for assessment."""
+    """The rows of ``TEXTS/name.jsonl.gz``: of topics held out for assessment, or of the rest."""
     found = []
-    for at, line in enumerate(read(TEXTS / f"{name}.jsonl.gz")):
-        if (at % 10 == 0) is not held_out:
-            continue
-        for text in line["texts"]:
-            for question, label in zip(line["questions"], text["labels"], strict=True):
-                found.append({**question, **text, "label": label, "topic": line["topic"]})
+    for line in read(TEXTS / f"{name}.jsonl.gz"):
+        if line.get("held_out", False) is held_out:
+            for text in line["texts"]:
+                for question, label in zip(line["questions"], text["labels"], strict=True):
+                    found.append({**question, **text, "label": label, "topic": line["topic"]})
     return found
 
 

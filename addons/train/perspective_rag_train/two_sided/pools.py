@@ -78,6 +78,7 @@ class Read:
     label: str
     relevance: float
     fast: tuple[float, float]
+    text: str
     larger: tuple[float, float] | None = None
 
 
@@ -91,10 +92,12 @@ def readings(model: Path, data: Path, kept: Path) -> list[Read]:
     waiting = pools(data)
     random.Random(5).shuffle(waiting)
     first = _kept(kept / "fast.jsonl", waiting, _fast())
+    texts = {(pool.set, each.id): each.text for pool in waiting for each in pool.passages}
     by_question: dict[tuple[str, str], list[Read]] = {}
     for row in first:
         name, question, passage, fold, label, near, (one, two) = row
-        each = Read(name, question, passage, fold, label, near, (one, two))
+        text = texts[name, passage]
+        each = Read(name, question, passage, fold, label, near, (one, two), text)
         by_question.setdefault((each.set, each.question), []).append(each)
     again = _kept(
         kept / f"{model_fingerprint(model)[:12]}.jsonl", waiting, _larger(model, by_question)

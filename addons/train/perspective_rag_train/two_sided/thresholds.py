@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag import CrossEncoderJudge, ListingRule
-from perspective_rag.addons import LargerSettings, SideWeights, Weighing, log_odds
+from perspective_rag.addons import LargerSettings, SideWeights, Weighing, log_odds, personal
 from perspective_rag_train.two_sided.pools import FOLDS, Read, readings
 
 LEAST_TRUE = 0.88
 """Of what is listed in each set at least so much must be true, and"""
 MOST_OPPOSING = 0.03
-"""at most so much may support the other side."""
-FEWEST = 10
-"""Listed cells of a set from which its share is taken for one."""
+"""at most so much may support the other side,"""
+CHANCE = 0.2
+"""unless chance brings as many in this share of the cases: small sets are noisy."""
 LEADS = (0.0, 0.2, 0.4, 0.6)
 NEVER = ListingRule(1.0, 1.0, 1.0)
 """Lists nothing that is not certain."""
@@ -31,13 +33,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Every side of every passage: shape (n, 2) each, but ``fold`` and ``set`` (n,).
+    """Every side of every passage: shape (n, 2) each, but ``fold``, ``set`` and ``text`` (n,).
 
     ``larger`` is NaN where the passage was not read again.
     """
 
     set: NDArray[np.str_]
     fold: NDArray[np.int_]
+    text: NDArray[np.str_]
     larger: Floats
     fast: Floats
     true: Bools
@@ -52,6 +55,7 @@ class Cells:
         return cls(
             np.array([each.set for each in rows]),
             np.array([each.fold for each in rows]),
+            np.array([each.text for each in rows]),
             np.array([each.larger or (np.nan, np.nan) for each in rows], dtype=float),
             np.array([each.fast for each in rows], dtype=float),
             np.column_stack([own | both, other | both]),
@@ -121,9 +125,14 @@ def fitted(cells: Cells, kind: str) -> Weighing:
 def fit(cells: Cells, kind: str, ridge: float = 0.02) -> SideWeights:
     """Logistic regression of truth on both judges' log-odds, every set with the same weight."""
     x, f = log_odds(cells.larger), log_odds(cells.fast)
-    columns = [x, x[:, ::-1], f, f[:, ::-1], np.ones_like(x)]
-    used = {"larger": [0, 1, 4], "fast": [2, 3, 4], "both": [0, 1, 2, 3, 4]}[kind]
-    features = np.stack([columns[i].ravel() for i in used], axis=1)
+    r = np.array([[personal(text)] * 2 for text in cells.text]).reshape(-1, 2)
+    columns = {
+        "own": x, "rival": x[:, ::-1], "fast": f, "fast_rival": f[:, ::-1],
+        "personal": r, "own_personal": r * x, "fast_personal": r * f, "bias": np.ones_like(x),
+    }  # fmt: skip
+    left_out: tuple[str, ...] = {"larger": ("fast",), "fast": ("own", "rival"), "both": ()}[kind]
+    used = [name for name in columns if not name.startswith(left_out)]
+    features = np.stack([columns[name].ravel() for name in used], axis=1)
     truth = cells.true.ravel().astype(float)
     sizes = {name: int((cells.set == name).sum()) for name in set(cells.set.tolist())}
     weight = np.repeat([1.0 / sizes[name] for name in cells.set.tolist()], 2)
@@ -138,13 +147,15 @@ def fit(cells: Cells, kind: str, ridge: float = 0.02) -> SideWeights:
         found -= step
         if np.abs(step).max() < 1e-9:
             break
-    values = dict.fromkeys(range(5), 0.0) | dict(zip(used, found.tolist(), strict=True))
-    return SideWeights(*(values[i] for i in range(5)))
+    return SideWeights(**dict(zip(used, found.tolist(), strict=True)))
 
 
 def support(weights: SideWeights, cells: Cells) -> Floats:
     """P(true), shape (n, 2); NaN where a passage was not read again."""
-    return np.asarray(weights.support(cells.larger, cells.fast)) + 0.0 * cells.larger
+    return (
+        np.asarray(weights.support(cells.larger, cells.text.tolist(), cells.fast))
+        + 0.0 * cells.larger
+    )
 
 
 def rule(cells: Cells, values: Floats) -> ListingRule:
@@ -164,9 +175,21 @@ def rule(cells: Cells, values: Floats) -> ListingRule:
 
 
 def _is_sound(figures: Mapping[str, Any]) -> bool:
-    if figures["listed"] < FEWEST:
-        return bool(figures["wrong"] <= 1)
-    return bool(figures["true"] >= LEAST_TRUE and figures["opposing"] <= MOST_OPPOSING)
+    n = int(figures["listed"])
+    opposing = round(figures["opposing"] * n)
+    within = figures["wrong"] <= _by_chance(n, 1 - LEAST_TRUE)
+    return bool(within and opposing <= _by_chance(n, MOST_OPPOSING))
+
+
+@cache
+def _by_chance(n: int, share: float) -> int:
+    """What a binomial count of ``n`` and ``share`` exceeds with probability ``CHANCE`` at most."""
+    total = 0.0
+    for count in range(n + 1):
+        total += math.comb(n, count) * share**count * (1 - share) ** (n - count)
+        if total >= 1 - CHANCE:
+            break
+    return count
 
 
 def listed_by(weighing: Weighing, cells: Cells) -> Bools:

@@ -40,7 +40,7 @@ def reads(larger_knows=True, fast_knows=False, n=600):
 
         found.append(
             Read(SETS[i % 2], f"q{i // 10}", f"p{i}", (i // 10) % FOLDS, label, 0.6,
-                 says(fast_knows), says(larger_knows))
+                 says(fast_knows), "zoos teach", says(larger_knows))
         )  # fmt: skip
     return found
 
@@ -72,8 +72,8 @@ def test_the_weights_are_those_that_made_the_labels():
     odds = rng.normal(0, 2, (8000, 2))
     truth = rng.random((8000, 2)) < 1 / (1 + np.exp(-(1.5 * odds - 0.5 * odds[:, ::-1] - 0.3)))
     cells = Cells(
-        np.array(["a"] * 8000), np.zeros(8000, int), 1 / (1 + np.exp(-odds)),
-        np.full((8000, 2), 0.5), truth, ~truth,
+        np.array(["a"] * 8000), np.zeros(8000, int), np.array(["zoos teach", "I like zoos"] * 4000),
+        1 / (1 + np.exp(-odds)), np.full((8000, 2), 0.5), truth, ~truth,
     )  # fmt: skip
     found = fit(cells, "larger", ridge=0.0)
     assert (found.own, found.rival, found.bias) == pytest.approx((1.5, -0.5, -0.3), abs=0.12)
