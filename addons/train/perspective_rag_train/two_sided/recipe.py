@@ -17,7 +17,7 @@ class Recipe:
     are the encoder's lowest, which stay as they were; ``layers`` is how many a distillation keeps.
     """
 
-    rows: int = 600_000
+    rows: int = 1_000_000
     learning_rate: float = 5e-5
     head_rate: float = 5e-4
     warmup: float = 0.04

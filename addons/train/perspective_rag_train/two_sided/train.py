@@ -97,6 +97,8 @@ class Run:
     def train(self) -> None:
         """Trains until the planned rows are read; Ctrl-C keeps what was learned."""
         recipe = self.recipe
+        if self.progress == 1.0:
+            self._say("every planned row has been read: plan more with --rows")
         batches = _ahead(self._batches())
         clock = time.process_time if self.device.type == "cpu" else time.perf_counter
         saved = assessed = self.seconds
