@@ -281,18 +281,7 @@ class RetrievalResult:
         return self.with_verdict("clear", perspective)
 
     def with_verdict(self, verdict: Verdict, perspective: Perspective) -> list[Candidate]:
-        """The candidates with a verdict on a perspective.
-
-        Args:
-            verdict: "clear", "leaning", "mixed", "silent" or "unsorted".
-            perspective: One of the result's.
-
-        Returns:
-            The candidates, strongest support first.
-
-        Raises:
-            ConfigError: The perspective is not the result's.
-        """
+        """The same as ``places``, but the candidates themselves."""
         return [self.candidates[place] for place in self.places(verdict, perspective)]
 
     def places(self, verdict: Verdict, perspective: Perspective) -> list[int]:

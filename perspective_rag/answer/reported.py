@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from perspective_rag.text import is_language, split_sentences
+from perspective_rag.text import split_sentences
 
 _LONGEST = 600
 
@@ -59,12 +59,10 @@ _DENIED = re.compile(
 )
 
 
-def only_reports(text: str, language: str = "en") -> bool:
+def only_reports(text: str) -> bool:
     """True for a passage that tells positions of others and takes none itself: at least half of its
-    sentences are reports, by ``is_reported``. English wording; False for another ``language``.
+    sentences are reports, by ``is_reported``. English wording.
     """
-    if not is_language(language):
-        return False
     said = [is_reported(sentence) for sentence in split_sentences(text)]
     return bool(said) and 2 * sum(said) >= len(said)
 

@@ -18,7 +18,7 @@ from perspective_rag.types import Matrix, Passage
 
 
 def supporting_sentences(
-    judge: Judge | None, result: RetrievalResult, language: str = "en"
+    judge: Judge | None, result: RetrievalResult
 ) -> Flow[dict[tuple[int, str], str]]:
     """By a listed candidate's place and the perspective's id: the sentence to show first, in the
     passage's words with single spaces and without what looks like a citation.
@@ -33,10 +33,10 @@ def supporting_sentences(
     proved: dict[tuple[int, str], str] = {}
     for place, column in np.argwhere(listed).tolist():
         name = result.perspectives[column].id
-        if held := proving(result.candidates[place], name, language):
+        if held := proving(result.candidates[place], name):
             proved[place, name] = held[0]
             listed[place, column] = False
-    sentences = quotable(result.candidates, np.flatnonzero(listed.any(axis=1)).tolist(), language)
+    sentences = quotable(result.candidates, np.flatnonzero(listed.any(axis=1)).tolist())
     judged: Matrix = np.full((len(sentences), len(result.perspectives)), np.nan)
     if judge is not None and sentences:
         alone = []

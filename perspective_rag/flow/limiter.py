@@ -215,11 +215,7 @@ class Limiter:
         self._collisions[stage] += 1
 
     def worked_side_by_side(self, stage: str) -> None:
-        """Notes that calls worked side by side.
-
-        Args:
-            stage: The kind of call.
-        """
+        """The same as ``collided``, of calls that worked side by side."""
         if self._collisions[stage] < COLLISIONS:
             self._collisions[stage] = 0
 
@@ -235,14 +231,7 @@ class Limiter:
         return 1 if self._collisions[stage] >= COLLISIONS else self.limit
 
     def hanging(self, stage: str) -> int:
-        """How many calls were given up while their threads still run.
-
-        Args:
-            stage: The kind of call.
-
-        Returns:
-            Their number.
-        """
+        """The same as ``running``, of calls that were given up while their threads still run."""
         return self._current().hanging[stage]
 
     def _current(self) -> _State:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
 from perspective_rag.flow.steps import Flow, call, complete
 from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
-from perspective_rag.judge.support import OfInner, in_range, list_reader
-from perspective_rag.protocols import Judge, Judged, JudgesLists, JudgesSides
+from perspective_rag.judge.support import OfListReader, judge_two
+from perspective_rag.protocols import Judge, Judged, JudgesLists
 from perspective_rag.storage.fingerprint import cache_key
-from perspective_rag.storage.sqlite_cache import SqliteCache
+from perspective_rag.storage.sqlite_cache import open_cache
 from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
 from perspective_rag.validation import from_json
 
 
-class CachedJudge(OfInner, TableOfPairs):
+class CachedJudge(OfListReader, TableOfPairs):
     """A judge whose verdicts are kept in a file: no pair is judged twice.
 
     The key is a hash of the judge's ``revision`` (its weights, prompt and settings), of the
@@ -43,13 +41,7 @@ class CachedJudge(OfInner, TableOfPairs):
         revision_of(judge)
         self.inner = judge
         self.path = Path(path)
-        try:
-            self._kept = SqliteCache(self.path, "judge_verdicts")
-        except (OSError, sqlite3.Error) as error:
-            raise ConfigError(f"the verdict cache {self.path} cannot be used: {error}") from error
-        if self._kept.problem is not None:
-            said = f"{self.path} cannot be written, new verdicts are not kept: {self._kept.problem}"
-            warnings.warn(said, stacklevel=2)
+        self._kept = open_cache(self.path, "judge_verdicts", "verdicts")
 
     @property
     def revision(self) -> str:
@@ -59,35 +51,17 @@ class CachedJudge(OfInner, TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """Judges passages[i] beside perspectives[i].
-
-        Args:
-            perspectives: One for each pair.
-            passages: One for each pair.
-
-        Returns:
-            P(support), shape (n_pairs,); NaN where the judge failed.
-        """
+        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
         if not passages:
             return np.zeros(0)
         keys = _keys(self.revision, perspectives, passages)
-        reply = yield from call("judge_cache", self._kept.get, keys)
-        if reply.error is not None:
-            degrade("judge", f"{self.path} could not be read", reply.error)
-        known: Mapping[bytes, float] = reply.value or {}
-        support: Vector = np.array([known.get(key, np.nan) for key in keys])
-        rows = np.flatnonzero(np.isnan(support)).tolist()
-        note(counts={"cached_pairs": len(keys) - len(rows)})
-        if rows:
-            fresh = yield from judge_pairs(
-                self.inner, [perspectives[i] for i in rows], [passages[i] for i in rows]
-            )
-            support[rows] = fresh
-            found = {keys[i]: float(support[i]) for i in rows if not np.isnan(support[i])}
-            reply = yield from call("judge_cache", self._kept.put, found)
-            if reply.error is not None:
-                degrade("judge", f"{self.path} could not be written", reply.error)
-        return support
+
+        def ask(rows: list[int]) -> Flow[Matrix]:
+            sides, texts = [perspectives[i] for i in rows], [passages[i] for i in rows]
+            return (yield from judge_pairs(self.inner, sides, texts))[:, None]
+
+        support = yield from self._filled([[key] for key in keys], ask)
+        return support[:, 0]
 
     def judge_sides(
         self,
@@ -95,49 +69,43 @@ class CachedJudge(OfInner, TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """Judges passages beside two sides that contradict each other.
-
-        Args:
-            sides: The two sides.
-            passages: The passages to judge.
-            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
-                not known.
-
-        Returns:
-            P(support) of each side, shape (n_passages, 2); NaN where the judge failed.
-        """
-        inner = self.inner
-        assert isinstance(inner, JudgesSides)
+        """The same as ``JudgesSides.judge_sides``; asks the judge what is not in the file."""
+        if not passages:
+            return np.zeros((0, 2))
         keys = _keys_of_sides(self.revision, sides, passages, relevance)
-        reply = yield from call("judge_cache", self._kept.get, [k for row in keys for k in row])
-        if reply.error is not None:
-            degrade("judge", f"{self.path} could not be read", reply.error)
-        found: Mapping[bytes, float] = reply.value or {}
-        support: Matrix = np.array([[found.get(k, np.nan) for k in row] for row in keys])
-        support = support.reshape(len(passages), 2)
+
+        def ask(rows: list[int]) -> Flow[Matrix]:
+            near = np.asarray(relevance)[rows]
+            return judge_two(self.inner, sides, [passages[i] for i in rows], near)
+
+        return (yield from self._filled(keys, ask))
+
+    def _filled(
+        self, keys: Sequence[Sequence[bytes]], ask: Callable[[list[int]], Flow[Matrix]]
+    ) -> Flow[Matrix]:
+        """The kept P(support) by key, and what ``ask`` says of the rows that are not all there."""
+        known = yield from self._get([key for row in keys for key in row])
+        support: Matrix = np.array([[known.get(key, np.nan) for key in row] for row in keys])
         rows = np.flatnonzero(np.isnan(support).any(axis=1)).tolist()
-        note(counts={"cached_pairs": 2 * (len(passages) - len(rows))})
+        note(counts={"cached_pairs": support[0].size * (len(keys) - len(rows))})
         if rows:
-            chosen, near = [passages[i] for i in rows], np.asarray(relevance)[rows]
-            flow = inner.judge_sides(sides, chosen, near)
-            values = yield from complete(flow, f"judge {self.name!r}", "an array of shape (n, 2)")
-            support[rows] = in_range(values, (len(rows), 2), self.name)
+            support[rows] = yield from ask(rows)
             new = {
-                keys[i][j]: float(support[i, j])
-                for i in rows
-                for j in (0, 1)
-                if not np.isnan(support[i, j])
+                key: v for i in rows for key, v in zip(keys[i], support[i].tolist(), strict=True)
             }
-            reply = yield from call("judge_cache", self._kept.put, new)
-            if reply.error is not None:
-                degrade("judge", f"{self.path} could not be written", reply.error)
+            yield from self._put({key: v for key, v in new.items() if not np.isnan(v)})
         return support
 
-    @property
-    def batch_size(self) -> int | None:
-        """The judge's own where it reads lists, else None."""
-        lists = list_reader(self.inner)
-        return None if lists is None else lists.batch_size
+    def _get(self, keys: Sequence[bytes]) -> Flow[Mapping[bytes, Any]]:
+        reply = yield from call("judge_cache", self._kept.get, keys)
+        if reply.error is not None:
+            degrade("judge", f"{self.path} could not be read", reply.error)
+        return reply.value or {}
+
+    def _put(self, values: Mapping[bytes, Any]) -> Flow[None]:
+        reply = yield from call("judge_cache", self._kept.put, values)
+        if reply.error is not None:
+            degrade("judge", f"{self.path} could not be written", reply.error)
 
     def judge_list(
         self,
@@ -148,31 +116,18 @@ class CachedJudge(OfInner, TableOfPairs):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """Judges the passages of a question together.
+        """The same as ``JudgesLists.judge_list``.
 
-        A verdict is kept by question, sides and passage, whatever list it was made in.
-
-        Args:
-            question: The question; may be empty.
-            perspectives: Its perspectives.
-            passages: The passages to judge.
-            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
-                not known.
-            exclusive: True where the perspectives contradict each other.
-
-        Returns:
-            The verdicts with their proofs. Those of a fallback are not kept.
+        A verdict is kept by question, sides and passage, whatever list it was made in; those of a
+        fallback are not kept.
         """
         inner = self.inner
         assert isinstance(inner, JudgesLists)
         sides = [(each.text, each.stance, each.claim) for each in perspectives]
         about = self.revision, question, sides
         keys = [cache_key("list", *about, d.title, d.text) for d in passages]
-        reply = yield from call("judge_cache", self._kept.get, keys)
-        if reply.error is not None:
-            degrade("judge", f"{self.path} could not be read", reply.error)
+        known = yield from self._get(keys)
         found = _Kept(perspectives, len(passages))
-        known: Mapping[bytes, str] = reply.value or {}
         rows = [i for i, key in enumerate(keys) if not found.take(i, known.get(key))]
         note(counts={"cached_pairs": len(perspectives) * (len(keys) - len(rows))})
         if rows:
@@ -180,10 +135,7 @@ class CachedJudge(OfInner, TableOfPairs):
             flow = inner.judge_list(question, perspectives, chosen, near, exclusive=exclusive)
             fresh: Judged = yield from complete(flow, f"judge {self.name!r}", "a Judged")
             new = {keys[i]: found.put(i, fresh, row) for row, i in enumerate(rows)}
-            kept = {key: value for key, value in new.items() if value is not None}
-            reply = yield from call("judge_cache", self._kept.put, kept)
-            if reply.error is not None:
-                degrade("judge", f"{self.path} could not be written", reply.error)
+            yield from self._put({key: value for key, value in new.items() if value is not None})
         return Judged(found.support, tuple(found.proofs), found.own)
 
     def close(self) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.steps import Flow, call, complete
+from perspective_rag.flow.steps import Flow, call
 from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
-from perspective_rag.judge.support import OfInner, in_range, threshold_of
+from perspective_rag.judge.support import OfInner, judge_two, threshold_of
 from perspective_rag.judge.windows import titled_pieces
 from perspective_rag.maths.vectors import cosine
-from perspective_rag.protocols import Embedder, Judge, JudgesSides, KeepsEmbeddings
+from perspective_rag.protocols import Embedder, Judge, KeepsEmbeddings
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
@@ -98,42 +98,27 @@ class CascadeJudge(OfInner, TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """Judges passages beside two sides that contradict each other.
+        """The same as ``JudgesSides.judge_sides``.
 
         What is unrelated to both sides is ruled out; ``judge`` reads the rest beside both;
         ``llm_judge`` is asked about the uncertain ones.
-
-        Args:
-            sides: The two sides.
-            passages: The passages to judge.
-            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
-                not known.
-
-        Returns:
-            P(support) of each side, shape (n_passages, 2); NaN where every stage failed.
         """
         support: Matrix = np.zeros((len(passages), 2))
-        first = self.inner
-        assert isinstance(first, JudgesSides)
         near = []
         for side in sides:
             near.append((yield from self._related([side] * len(passages), passages)))
         rows = np.flatnonzero(near[0] | near[1]).tolist()
         if rows:
             chosen = [passages[i] for i in rows]
-            values = yield from complete(
-                first.judge_sides(sides, chosen, np.asarray(relevance)[rows]),
-                f"judge {first.name!r}",
-                f"an array of shape {(len(rows), 2)}",
-            )
-            support[rows] = in_range(values, (len(rows), 2), first.name)
+            known = np.asarray(relevance)[rows]
+            support[rows] = yield from judge_two(self.inner, sides, chosen, known)
         counts = {
             "cascade_ruled_out": 2 * (len(passages) - len(rows)),
             "cascade_judged": 2 * len(rows),
         }
         note(counts=counts)
         if self.last is not None:
-            support = yield from self._ask_again(sides, passages, support)
+            return (yield from self._ask_again(sides, passages, support))
         return support
 
     def _ask_again(
@@ -171,15 +156,7 @@ class CascadeJudge(OfInner, TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """Judges passages[i] beside perspectives[i].
-
-        Args:
-            perspectives: One for each pair.
-            passages: One for each pair.
-
-        Returns:
-            P(support), shape (n_pairs,); NaN where every stage failed.
-        """
+        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
         support: Vector = np.zeros(len(passages))
         if not support.size:
             return support
@@ -254,10 +231,8 @@ def _part(
 ) -> Flow[Vector]:
     if not len(rows):
         return np.zeros(0)
-    values = yield from judge_pairs(
-        judge, [perspectives[i] for i in rows], [passages[i] for i in rows]
-    )
-    return values
+    sides, texts = [perspectives[i] for i in rows], [passages[i] for i in rows]
+    return (yield from judge_pairs(judge, sides, texts))
 
 
 def _rescale(values: Vector, from_: float, to: float) -> Vector:

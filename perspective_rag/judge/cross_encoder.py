@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property, partial
@@ -13,7 +12,7 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
+from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import FILE, JudgeSettings, stored_in
 from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
 from perspective_rag.listing import ListingRule
@@ -23,39 +22,11 @@ from perspective_rag.validation import between
 
 # What models call the three classes.
 _CLASS_NAMES = {
-    "support": (
-        "support",
-        "supports",
-        "entailment",
-        "entail",
-        "favor",
-        "favour",
-        "agree",
-        "pro",
-        "yes",
-        "true",
+    "support": "support,supports,entailment,entail,favor,favour,agree,pro,yes,true".split(","),
+    "oppose": "oppose,opposes,contradiction,contradict,refute,refutes,against,disagree,con".split(
+        ","
     ),
-    "oppose": (
-        "oppose",
-        "opposes",
-        "contradiction",
-        "contradict",
-        "refute",
-        "refutes",
-        "against",
-        "disagree",
-        "con",
-    ),
-    "neutral": (
-        "neutral",
-        "not_entailment",
-        "not enough info",
-        "none",
-        "unrelated",
-        "discuss",
-        "no",
-        "false",
-    ),
+    "neutral": "neutral,not_entailment,not enough info,none,unrelated,discuss,no,false".split(","),
 }
 
 
@@ -335,7 +306,7 @@ class PairClassifier(ReadsPairs, Protocol):
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix: ...
 
 
-class CrossEncoderJudge(TableOfPairs):
+class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
     """A small model that reads a passage beside a statement and gives P(the passage supports it).
 
     It has three classes (support, oppose, neutral) or two. A perspective with a claim and a stance
@@ -376,6 +347,7 @@ class CrossEncoderJudge(TableOfPairs):
         classifier: PairClassifier | None = None,
         language: str = "en",
     ) -> None:
+        super().__init__(classifier)
         folder = DEFAULT_MODEL if model is None else Path(model)
         settings = JudgeSettings()
         if classifier is None:
@@ -395,16 +367,6 @@ class CrossEncoderJudge(TableOfPairs):
         self._folder = folder
         self._hub_revision = revision
         self._load = partial(_load, model, folder, settings, threads, revision)
-        self._classifier = self._given = classifier
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the loaded model, so that it can be sent to another process."""
-        left_out = {"_lock": None, "_classifier": self._given}
-        return {name: left_out.get(name, value) for name, value in vars(self).items()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
 
     @cached_property
     def revision(self) -> str:
@@ -415,15 +377,7 @@ class CrossEncoderJudge(TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """Judges passages[i] beside perspectives[i].
-
-        Args:
-            perspectives: One for each pair.
-            passages: One for each pair.
-
-        Returns:
-            P(support), shape (n_pairs,); NaN where the model failed.
-        """
+        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
         pairs = [(d.text, _statement(p)) for d, p in zip(passages, perspectives, strict=True)]
         distinct = list(dict.fromkeys(pairs))
         if not distinct:
@@ -461,7 +415,7 @@ class CrossEncoderJudge(TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """Judges passages beside two sides that contradict each other.
+        """The same as ``JudgesSides.judge_sides``.
 
         The evidence for a side A against B is
 
@@ -469,17 +423,8 @@ class CrossEncoderJudge(TableOfPairs):
 
         with s and o the logits of support and oppose less that of neutral, c the cosine, and
         weights that are stored with the model. P(supports A), P(supports B) and P(neither) are the
-        softmax of e(A), e(B) and 0; of a long passage P = max over its windows.
-
-        Args:
-            sides: The two sides.
-            passages: The passages to judge.
-            relevance: Cosine of each passage to the question on the scale of the packaged encoder,
-                shape (n_passages,). Where one is NaN, not known, all are judged without, on the
-                same scale.
-
-        Returns:
-            P(support) of each side, shape (n_passages, 2); NaN where the model failed.
+        softmax of e(A), e(B) and 0; of a long passage P = max over its windows. Where one cosine is
+        NaN, not known, all passages are judged without, on the same scale.
         """
         texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
         if not texts:
@@ -515,15 +460,8 @@ class CrossEncoderJudge(TableOfPairs):
         return self._reading.side_support(model.labels, pairs, logits, relevance)
 
     def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
-        """Judges every text beside every statement.
-
-        Args:
-            texts: The texts to judge.
-            statements: The statements.
-
-        Returns:
-            P(support) and P(oppose) under "support" and "oppose", each of shape (n_texts,
-            n_statements).
+        """The same as ``pair_probabilities`` of every text beside every statement, each of shape
+        (n_texts, n_statements).
         """
         flat = self.pair_probabilities(
             [text for text in texts for _ in statements],
@@ -593,12 +531,6 @@ class CrossEncoderJudge(TableOfPairs):
 
         error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
         return Reply(found, error)
-
-    def _model(self) -> PairClassifier:
-        with self._lock:
-            if self._classifier is None:
-                self._classifier = self._load()
-            return self._classifier
 
 
 def _counts(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perspective_rag.flow.steps import Flow, complete
+from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import (
     OfInner,
     contradictions,
-    in_range,
     judge_table,
+    judge_two,
     listing_rule,
     sides_rule,
 )
 from perspective_rag.listing import ListingRule
-from perspective_rag.protocols import Judge, JudgesSides
+from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
 GRADES = {"clear": 0.95, "fair": 0.8, "leaning": 0.55}
@@ -73,16 +73,10 @@ class GradedJudge(OfInner):
         relevance: Vector,
     ) -> Flow[Matrix]:
         """The grades of two contradicting sides, shape (n, 2), NaN where it could not judge."""
-        assert isinstance(self.inner, JudgesSides)
         rule = sides_rule(self.inner)
         assert rule is not None
-        shape = len(passages), 2
-        values = yield from complete(
-            self.inner.judge_sides(sides, passages, relevance),
-            f"judge {self.name!r}",
-            f"an array of shape {shape}",
-        )
-        return _graded(in_range(values, shape, self.name), rule, sides, exclusive=True)
+        support = yield from judge_two(self.inner, sides, passages, relevance)
+        return _graded(support, rule, sides, exclusive=True)
 
 
 def _graded(

@@ -97,16 +97,8 @@ class LLMJudge(TableOfPairs):
     def judge_pairs(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
-        """Judges passages[i] beside perspectives[i], all pairs at once.
-
-        What failed is recorded as one degradation.
-
-        Args:
-            perspectives: One for each pair.
-            passages: One for each pair.
-
-        Returns:
-            P(support), shape (n_pairs,); NaN without a usable reply.
+        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,): all
+        pairs at once. What failed is recorded as one degradation.
         """
         support: Vector = np.full(len(passages), np.nan)
         if not support.size:

@@ -171,6 +171,9 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+_BATCH = 32  # pairs that go through a model together
+
+
 class TransformersClassifier:
     """Any sequence-classification model of transformers, from a folder or a Hugging Face id.
 
@@ -184,8 +187,6 @@ class TransformersClassifier:
         *,
         max_tokens: int,
         revision: str | None = None,
-        device: str | None = None,
-        batch_size: int = 32,
     ) -> None:
         try:
             import torch
@@ -193,7 +194,7 @@ class TransformersClassifier:
         except ImportError as error:
             raise MissingDependency("judge", f"judging with {model!r}") from error
         self._torch = torch
-        self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer: Any = AutoTokenizer.from_pretrained(model, revision=revision)
         self._model: Any = (
             AutoModelForSequenceClassification.from_pretrained(model, revision=revision)
@@ -218,7 +219,6 @@ class TransformersClassifier:
             "token_type_ids": int(getattr(tokenizer, "pad_token_type_id", 0)),
         }
         self._inputs = set(tokenizer.model_input_names)
-        self._batch_size = batch_size
 
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
         """The text in pieces that the model reads whole beside every statement."""
@@ -228,7 +228,7 @@ class TransformersClassifier:
         """The model's outputs, shape (n, classes), in the order of the pairs."""
         encoded = self._encoder.pairs(documents, statements)
         result = np.zeros((len(encoded), len(self.labels)))
-        for rows in batches_by_length([len(each.ids) for each in encoded], self._batch_size):
+        for rows in batches_by_length([len(each.ids) for each in encoded], _BATCH):
             check_wanted()
             fields = {
                 "input_ids": [encoded[i].ids for i in rows],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,21 +92,40 @@ class TableOfPairs:
     def judge(
         self: JudgesPairs, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Judges every passage beside every perspective.
-
-        Args:
-            perspectives: The perspectives of a question.
-            passages: The passages to judge.
-
-        Returns:
-            P(support), shape (n_passages, n_perspectives); NaN where it could not be judged.
-        """
+        """The same as ``Judge.judge``."""
         shape = (len(passages), len(perspectives))
         if not passages or not perspectives:
             return np.zeros(shape)
         pairs = [(each, passage) for passage in passages for each in perspectives]
         values = yield from self.judge_pairs([p for p, _ in pairs], [d for _, d in pairs])
         return np.asarray(values, dtype=float).reshape(shape)
+
+
+M = TypeVar("M")
+
+
+class LoadedOnce(Generic[M]):
+    """What a judge reads with: a model that was given, else what ``_load`` gives at the first
+    judgement, once. All but a loaded model is sent to another process.
+    """
+
+    _load: Callable[[], M]
+
+    def __init__(self, given: M | None) -> None:
+        self._classifier = self._given = given
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_lock": None, "_classifier": self._given}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+    def _model(self) -> M:
+        with self._lock:
+            if self._classifier is None:
+                self._classifier = self._load()
+            return self._classifier
 
 
 def judge_at_once(
@@ -197,14 +217,7 @@ class CallableJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Asks the function once about all passages and perspectives.
-
-        Args:
-            perspectives: The perspectives of a question.
-            passages: The passages to judge.
-
-        Returns:
-            P(support), shape (n_passages, n_perspectives); NaN where the function could not say.
+        """The same as ``Judge.judge``: asks the function once about all passages and perspectives.
 
         Raises:
             ConfigError: The rows have another shape, or hold numbers outside [0, 1].

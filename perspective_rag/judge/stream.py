@@ -28,8 +28,7 @@ Read = Callable[[Judge, Sequence[Pair]], Flow[Vector]]
 
 def one_by_one(judge: Judge, pairs: Sequence[Pair]) -> Flow[Vector]:
     """Each pair by itself."""
-    support = yield from judge_pairs(judge, [p for _, p in pairs], [d for d, _ in pairs])
-    return support
+    return judge_pairs(judge, [p for _, p in pairs], [d for d, _ in pairs])
 
 
 # Loading a large model, or a batch of it on a CPU, takes longer than a request may.

@@ -49,6 +49,20 @@ def judge_table(
     return in_range(values, shape, judge.name)
 
 
+def judge_two(
+    judge: Judge,
+    sides: tuple[Perspective, Perspective],
+    passages: Sequence[Passage],
+    relevance: Vector,
+) -> Flow[Matrix]:
+    """``judge_sides`` of a judge that offers it, checked as in ``judge_table``; shape (n, 2)."""
+    assert isinstance(judge, JudgesSides)
+    shape = (len(passages), 2)
+    returned = judge.judge_sides(sides, passages, relevance)
+    values = yield from complete(returned, f"judge {judge.name!r}", f"an array of shape {shape}")
+    return in_range(values, shape, judge.name)
+
+
 def in_range(values: Any, shape: tuple[int, ...], name: str) -> Matrix:
     """The values as floats of that shape.
 
@@ -194,17 +208,16 @@ def threshold_of(judge: Judge) -> float:
     return between(f"the threshold of judge {judge.name!r}", judge.threshold)
 
 
-def listing_rule(judge: Judge | None, min_support: float | None = None) -> ListingRule:
+def listing_rule(judge: Judge | None) -> ListingRule:
     """The judge's own rule (``listing``), else its threshold.
 
-    ``min_support`` replaces the P(support) from which a passage is listed. Raises ConfigError for a
-    threshold outside [0, 1].
+    Raises ConfigError for a threshold outside [0, 1].
     """
     rule = getattr(judge, "listing", None)
     if not isinstance(rule, ListingRule):
         threshold = threshold_of(judge) if judge is not None else 0.5
         rule = ListingRule(threshold, threshold)
-    return rule if min_support is None else rule.listing_from(min_support)
+    return rule
 
 
 def sides_rule(judge: Judge | None) -> ListingRule | None:
@@ -287,6 +300,16 @@ class OfInner:
         """What reads single sentences: itself, or what the judge has for that."""
         own = quick_judge(self.inner)
         return cast("Judge", self) if own is self.inner else own
+
+
+class OfListReader(OfInner):
+    """The same, and the size of the lists that it reads."""
+
+    @property
+    def batch_size(self) -> int | None:
+        """The judge's own where it reads lists, else None."""
+        lists = list_reader(self.inner)
+        return None if lists is None else lists.batch_size
 
 
 def quick_judge(judge: Judge | None) -> Judge | None:
@@ -390,21 +413,14 @@ def read_beside(
     """``read_passages`` with the relevance as ``JudgesSides`` takes it, shape (n,)."""
     paired = contradictions(perspectives, exclusive=exclusive)
     if sides_rule(judge) is None or not _in_pairs(paired):
-        table = yield from judge_table(judge, perspectives, passages)
-        return table
-    assert isinstance(judge, JudgesSides)
+        return (yield from judge_table(judge, perspectives, passages))
     support: Matrix = np.full((len(passages), len(perspectives)), np.nan)
     for first in range(len(perspectives)):
         second = int(np.argmax(paired[first]))
         if second < first:
             continue
         sides = (perspectives[first], perspectives[second])
-        values = yield from complete(
-            judge.judge_sides(sides, passages, relevance),
-            f"judge {judge.name!r}",
-            f"an array of shape {(len(passages), 2)}",
-        )
-        support[:, [first, second]] = in_range(values, (len(passages), 2), judge.name)
+        support[:, [first, second]] = yield from judge_two(judge, sides, passages, relevance)
     return support
 
 
@@ -466,8 +482,7 @@ def judge(
         return list(candidates)
     left = judgements_left(request, candidates)
     limit = request.options.judge_k if left is None else left
-    judged = yield from judge_within(request, extraction, candidates, limit)
-    return judged
+    return (yield from judge_within(request, extraction, candidates, limit))
 
 
 def judge_within(
@@ -480,7 +495,7 @@ def judge_within(
 ) -> Flow[list[Candidate]]:
     """``judge_best_first`` with what the request asks for."""
     assert request.judge is not None
-    judged = yield from judge_best_first(
+    return judge_best_first(
         request.judge,
         extraction.perspectives,
         candidates,
@@ -494,7 +509,6 @@ def judge_within(
         question=extraction.root,
         read_in_lists=request.read_in_lists,
     )
-    return judged
 
 
 def judgements_left(request: Request, candidates: Iterable[Candidate]) -> int | None:

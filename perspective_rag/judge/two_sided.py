@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.flow.steps import Flow, Reply, call
 from perspective_rag.judge.models import PairEncoder, cores, onnx_runtime
-from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
+from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.windows import telling, windows
 from perspective_rag.listing import ListingRule
@@ -92,7 +91,7 @@ class OnnxSides:
         return logits
 
 
-class TwoSidedJudge(TableOfPairs):
+class TwoSidedJudge(TableOfPairs, LoadedOnce[SidesClassifier]):
     """P(a passage supports a perspective), read beside what contradicts it.
 
     It is slower than ``CrossEncoderJudge`` and surer: made to read again what that one would list
@@ -125,6 +124,7 @@ class TwoSidedJudge(TableOfPairs):
         classifier: SidesClassifier | None = None,
         settings: LargerSettings | None = None,
     ) -> None:
+        super().__init__(classifier)
         self._folder = Path(folder)
         self.name = name or str(folder)
         self.stage = stage
@@ -132,16 +132,6 @@ class TwoSidedJudge(TableOfPairs):
         self.settings = settings or LargerSettings.of(self._folder)
         self._negate = negate or _denied
         self._threads = threads
-        self._classifier = self._given = classifier
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the loaded model, so that it can be sent to another process."""
-        left_out = {"_lock": None, "_classifier": self._given}
-        return {name: left_out.get(name, value) for name, value in vars(self).items()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
 
     @property
     def threshold(self) -> float:
@@ -304,11 +294,8 @@ class TwoSidedJudge(TableOfPairs):
         raised = np.exp(values - values.max(axis=1, keepdims=True))
         return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
-    def _model(self) -> SidesClassifier:
-        with self._lock:
-            if self._classifier is None:
-                self._classifier = OnnxSides(self._folder, threads=self._threads)
-            return self._classifier
+    def _load(self) -> SidesClassifier:
+        return OnnxSides(self._folder, threads=self._threads)
 
 
 def _margin(found: Matrix) -> Vector:

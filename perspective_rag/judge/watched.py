@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from perspective_rag.flow.steps import Call, Flow, complete
-from perspective_rag.judge.support import OfInner, judge_table, list_reader
-from perspective_rag.protocols import Judge, Judged, JudgesLists, JudgesSides
+from perspective_rag.judge.support import OfListReader, judge_table, judge_two
+from perspective_rag.protocols import Judge, Judged, JudgesLists
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
 R = TypeVar("R")
@@ -17,7 +17,7 @@ asked: the texts of the perspectives and the ids of the passages.
 """
 
 
-class WatchedJudge(OfInner):
+class WatchedJudge(OfListReader):
     """A judge whose calls are replaced by those that ``watch`` makes of them: for tracing.
 
     It offers all that ``judge`` offers: lists, two sides, listing rules.
@@ -35,15 +35,7 @@ class WatchedJudge(OfInner):
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """Asks the judge.
-
-        Args:
-            perspectives: m statements.
-            passages: n passages.
-
-        Returns:
-            P(support), shape (n, m), as the judge gives it.
-        """
+        """The same as ``Judge.judge``."""
         flow = judge_table(self.inner, perspectives, passages)
         return self._watching(flow, perspectives, passages)
 
@@ -53,26 +45,9 @@ class WatchedJudge(OfInner):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """Asks the judge about two opposite sides.
-
-        Args:
-            sides: The two statements.
-            passages: n passages.
-            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
-
-        Returns:
-            Shape (n, 2), as the judge gives it.
-        """
-        assert isinstance(self.inner, JudgesSides)
-        answer = self.inner.judge_sides(sides, passages, relevance)
-        flow = complete(answer, f"judge {self.name!r}", f"an array of shape {(len(passages), 2)}")
+        """The same as ``JudgesSides.judge_sides``."""
+        flow = judge_two(self.inner, sides, passages, relevance)
         return self._watching(flow, sides, passages)
-
-    @property
-    def batch_size(self) -> int | None:
-        """The judge's own where it reads lists, else None."""
-        lists = list_reader(self.inner)
-        return None if lists is None else lists.batch_size
 
     def judge_list(
         self,
@@ -83,18 +58,7 @@ class WatchedJudge(OfInner):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """Asks the judge about a list of candidates.
-
-        Args:
-            question: The question; may be empty.
-            perspectives: m sides.
-            passages: n passages.
-            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
-            exclusive: True: the perspectives contradict each other.
-
-        Returns:
-            What the judge says.
-        """
+        """The same as ``JudgesLists.judge_list``."""
         assert isinstance(self.inner, JudgesLists)
         answer = self.inner.judge_list(
             question, perspectives, passages, relevance, exclusive=exclusive

@@ -15,7 +15,7 @@ LONGEST = 20_000
 """Characters of a passage that are read: a book in one passage would take minutes."""
 
 
-def titled_pieces(passage: Passage, about: str = "", language: str = "en") -> list[str]:
+def titled_pieces(passage: Passage, about: str = "") -> list[str]:
     """A passage with its title as an encoder reads it, a long one in pieces of at most 3/4 ``LONG``
     words: what stands at its end counts as much as its start, up to ``LONGEST`` characters. Where
     it is known what they are asked ``about``, a title without a word of that is left out: "A tram
@@ -25,7 +25,7 @@ def titled_pieces(passage: Passage, about: str = "", language: str = "en") -> li
         passage = Passage(passage.id, passage.text)
     if len(passage.text.split()) <= LONG:
         return [passage.titled]
-    pieces = telling(windows(passage.text, 3 * LONG // 4, language=language), about)
+    pieces = telling(windows(passage.text, 3 * LONG // 4), about)
     return [Passage("", piece, {"title": passage.title}).titled for piece in pieces]
 
 

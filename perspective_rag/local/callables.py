@@ -41,27 +41,11 @@ class CallableEmbedder:
         self._queries = query_function or function
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """Embeds queries.
-
-        Args:
-            texts: The queries.
-
-        Returns:
-            One row for each, shape (n, d).
-
-        Raises:
-            ConfigError: The function's rows do not fit the texts.
-        """
+        """The same as ``embed_passages``, of queries."""
         return _rows(self._queries, texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """Embeds passages.
-
-        Args:
-            texts: The texts of the passages.
-
-        Returns:
-            One row for each, shape (n, d).
+        """The same as ``Embedder.embed_passages``.
 
         Raises:
             ConfigError: The function's rows do not fit the texts.
@@ -93,16 +77,7 @@ class CallableStore:
         self._afunction = afunction
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """What the function finds.
-
-        Args:
-            text: What is searched for.
-            vector: Its vector, shape (d,); None for a store that searches by text.
-            k: Maximum number of hits.
-            filter: Handed to the function. None: no filter.
-
-        Returns:
-            At most k hits, best first.
+        """The same as ``Store.search``: what the function finds.
 
         Raises:
             CapabilityError: There is a filter, and the function takes none.
@@ -152,13 +127,7 @@ class CallableLLM:
         self._afunction = afunction
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The function's reply.
-
-        Args:
-            prompt: What is asked.
-
-        Returns:
-            The reply.
+        """The same as ``LLM.complete``: the function's reply.
 
         Raises:
             LLMError: The function failed; the cause is kept.

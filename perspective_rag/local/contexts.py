@@ -192,16 +192,8 @@ def coverage_score(
 def listed_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
-    """The fraction of the passages that are listed as support of a perspective.
-
-    Args:
-        result: What ``ContextReader.read`` returned.
-        judge: The judge that the reason names. None: it names none.
-        silent: In [0, 1]: the value where nothing was retrieved, or nothing about the question.
-            None: no score.
-
-    Returns:
-        The score; its value is None where the question has no perspectives.
+    """The same as ``coverage_score``, but of the passages: the fraction that is listed as support
+    of a perspective.
     """
     abstained = _no_score(result, silent)
     if abstained is not None:

@@ -10,11 +10,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import in_thread
 from perspective_rag.protocols import LLM
 from perspective_rag.storage.fingerprint import cache_key
-from perspective_rag.storage.sqlite_cache import SqliteCache
+from perspective_rag.storage.sqlite_cache import open_cache
 from perspective_rag.types import Completion, Prompt
 from perspective_rag.validation import from_json
 
@@ -39,13 +38,7 @@ class CachedLLM:
     def __init__(self, llm: LLM, path: str | Path) -> None:
         self.llm = llm
         self.path = Path(path)
-        try:
-            self._kept = SqliteCache(self.path, "llm_replies")
-        except (OSError, sqlite3.Error) as error:
-            raise ConfigError(f"the reply cache {self.path} cannot be used: {error}") from error
-        if self._kept.problem is not None:
-            said = f"{self.path} cannot be written, new replies are not kept: {self._kept.problem}"
-            warnings.warn(said, stacklevel=2)
+        self._kept = open_cache(self.path, "llm_replies", "replies")
 
     @property
     def name(self) -> str:
@@ -53,13 +46,7 @@ class CachedLLM:
         return self.llm.name
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The stored reply, or else the model's.
-
-        Args:
-            prompt: What is asked.
-
-        Returns:
-            The reply.
+        """The same as ``LLM.complete``: the stored reply, or else the model's.
 
         Raises:
             LLMError: The model failed.

@@ -132,24 +132,12 @@ class OnnxMiniLM:
         return f"{self._label}@{found.hexdigest()[:12]}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """Embeds queries, as passages are embedded.
-
-        Args:
-            texts: The queries.
-
-        Returns:
-            Rows of length 1, shape (n, d), float32; zeros for a blank text.
-        """
+        """The same as ``embed_passages``."""
         return self.embed_passages(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """Embeds passages.
-
-        Args:
-            texts: The texts of the passages.
-
-        Returns:
-            Rows of length 1, shape (n, d), float32; zeros for a blank text.
+        """The same as ``Embedder.embed_passages``: rows of length 1, float32; zeros for a blank
+        text.
 
         Raises:
             ConfigError: The model or the tokenizer cannot be used.

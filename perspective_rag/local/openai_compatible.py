@@ -159,13 +159,7 @@ class OpenAICompatibleLLM:
         return f"OpenAICompatibleLLM({self.model!r}, base_url={public_address(self.base_url)!r})"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's reply.
-
-        Args:
-            prompt: What is asked.
-
-        Returns:
-            The reply with its tokens.
+        """The same as ``LLM.complete``.
 
         Raises:
             LLMError: There is no reply; the cause is kept.
@@ -177,15 +171,9 @@ class OpenAICompatibleLLM:
         return await arun(self._exchange(prompt), limits=_OWN_LIMITS)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """The reply piece by piece, over a connection of its own.
+        """The same as ``StreamsText.stream``, over a connection of its own.
 
         ``timeout`` holds for connecting, and between two pieces.
-
-        Args:
-            prompt: What is asked.
-
-        Yields:
-            Pieces of the text.
 
         Raises:
             LLMError: There is no reply, or it breaks off; the cause is kept.

@@ -56,29 +56,14 @@ class SentenceTransformerEmbedder:
         return f"{folder.resolve().name}@{fingerprint(ends, digits=12)}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """Embeds queries.
-
-        Args:
-            texts: The queries.
-
-        Returns:
-            Rows of length 1, shape (n, d), float32; zeros for a blank text.
-
-        Raises:
-            MissingDependency: sentence-transformers is not installed.
-        """
+        """The same as ``embed_passages``, with the prompt for queries."""
         if self._query_prompt is not None:
             return self._rows("encode", texts, prompt=self._query_prompt)
         return self._rows("encode_query", texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """Embeds passages.
-
-        Args:
-            texts: The texts of the passages.
-
-        Returns:
-            Rows of length 1, shape (n, d), float32; zeros for a blank text.
+        """The same as ``Embedder.embed_passages``: rows of length 1, float32; zeros for a blank
+        text.
 
         Raises:
             MissingDependency: sentence-transformers is not installed.

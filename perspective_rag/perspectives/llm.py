@@ -72,14 +72,8 @@ class LLMExtractor:
         self.fallback = fallback
 
     def extract(self, question: str) -> Flow[Extraction]:
-        """The neutral question and its perspectives.
-
-        Args:
-            question: The question; a blank one costs no call.
-
-        Returns:
-            Perspectives with the ids "p1", "p2", ... in the model's order; none where the question
-            invites none.
+        """The same as ``Extractor.extract``: the neutral question, and perspectives with the ids
+        p1, p2, ... in the model's order. A blank question costs no call.
         """
         if not question.strip():
             return Extraction(root=question)

@@ -32,15 +32,7 @@ class StatementExpander:
     with_question: bool = False
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
-        """One query for each perspective.
-
-        Args:
-            question: The question.
-            perspectives: Its perspectives.
-
-        Returns:
-            The queries, in the order of the perspectives.
-        """
+        """The same as ``Expander.expand``: one query for each perspective, in their order."""
         lead = f"{question} " if self.with_question else ""
         return [Query(lead + perspective.text, perspective.id) for perspective in perspectives]
 
@@ -50,15 +42,7 @@ class NoExpansion:
     """Searches with the question alone."""
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
-        """No further query.
-
-        Args:
-            question: Not used.
-            perspectives: Not used.
-
-        Returns:
-            An empty list.
-        """
+        """The same as ``Expander.expand``: no further query."""
         return []
 
 
@@ -115,14 +99,8 @@ class LLMExpander:
         self.template = load_prompt("expand_queries", prompt)
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
-        """Writes the queries.
-
-        Args:
-            question: The question.
-            perspectives: Its perspectives.
-
-        Returns:
-            The queries, perspective by perspective: none empty, none twice, none the question.
+        """The same as ``Expander.expand``, perspective by perspective: no query empty, none twice,
+        none the question.
         """
         if not perspectives:
             return []

@@ -452,13 +452,8 @@ class GivenPerspectives:
     perspectives: tuple[Perspective, ...]
 
     def extract(self, question: str) -> Extraction:
-        """The given perspectives.
-
-        Args:
-            question: The question.
-
-        Returns:
-            The question with the perspectives; exclusive where they are the sides of claims.
+        """The same as ``Extractor.extract``: the given ones, exclusive where they are sides of
+        claims.
         """
         return Extraction(
             question,
@@ -573,14 +568,7 @@ class RuleExtractor:
     language: str = "en"
 
     def extract(self, question: str) -> Extraction:
-        """The perspectives of a question, by rule.
-
-        Args:
-            question: The question.
-
-        Returns:
-            The perspectives, the sort of question, and how it was read.
-        """
+        """The same as ``Extractor.extract``, by rule."""
         return extract_by_rule(question, language=self.language)
 
 

@@ -75,8 +75,7 @@ def _rank(
     if not candidates:
         return []
     if not (by_cosine or diverse):
-        measured = yield from with_relevance(request, question, candidates)
-        return measured
+        return (yield from with_relevance(request, question, candidates))
     if embedder is not None:
         try:
             yield from embed_queries(request, embedder, [question])

@@ -7,11 +7,13 @@ import os
 import sqlite3
 import threading
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from perspective_rag.errors import ConfigError
 from perspective_rag.storage.files import make_private
 
 # SQLite takes at least this many values in one statement.
@@ -111,6 +113,20 @@ class SqliteCache:
             except sqlite3.OperationalError:
                 continue
         return self._connected(":memory:")
+
+
+def open_cache(path: Path, table: str, values: str) -> SqliteCache:
+    """The cache for a component that its caller makes: a file that cannot be opened is a
+    ConfigError, one that cannot be written a warning at that caller's line.
+    """
+    try:
+        cache = SqliteCache(path, table)
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(f"the cache of {values} {path} cannot be used: {error}") from error
+    if cache.problem is not None:
+        said = f"{path} cannot be written, new {values} are not kept: {cache.problem}"
+        warnings.warn(said, stacklevel=3)
+    return cache
 
 
 def _write_ahead(file: sqlite3.Connection) -> None:

@@ -114,14 +114,13 @@ def _build(target: Path, corpus: Corpus, work: _Work, model_name: str, dtype: st
 
 
 def open_dense_index(
-    folder: str | os.PathLike[str], *, fingerprint: str, model_name: str, whole: bool = False
+    folder: str | os.PathLike[str], *, fingerprint: str, model_name: str
 ) -> Matrix:
     """A finished index, shape (n, d), memory-mapped read-only.
 
     All rows are checked the first time; then the file gets a date made of its checksums, and is
-    not read again while it has that date. ``whole`` reads and checks it all the same. Raises
-    CorpusError when there is none, when it is unfinished or damaged, or belongs to another corpus
-    or model.
+    not read again while it has that date. Raises CorpusError when there is none, when it is
+    unfinished or damaged, or belongs to another corpus or model.
     """
     target = Path(folder)
     manifest = _matching_manifest(target, fingerprint, model_name)
@@ -134,7 +133,7 @@ def open_dense_index(
         )
     rows: Matrix = _rows(target, manifest)
     sum_ = sha256(repr((manifest.rows, manifest.checks)).encode()).hexdigest()
-    if not whole and manifest.checks and has_date(_data(target), sum_):
+    if manifest.checks and has_date(_data(target), sum_):
         return rows
     for start, stop, check in manifest.checks:
         if zlib.crc32(rows[start:stop].tobytes()) != check:

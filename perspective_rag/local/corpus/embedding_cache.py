@@ -75,25 +75,11 @@ class CachedEmbedder:
         return own if isinstance(own, RelevanceFloor) else None
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """Embeds passages.
-
-        Args:
-            texts: The texts of the passages.
-
-        Returns:
-            One row for each, shape (n, d), float32.
-        """
+        """The same as ``Embedder.embed_passages``, float32."""
         return self._rows(texts, self._embedder.embed_passages, self._passages, self._file)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """Embeds queries.
-
-        Args:
-            texts: The queries.
-
-        Returns:
-            One row for each, shape (n, d), float32.
-        """
+        """The same as ``Embedder.embed_queries``, float32."""
         return self._rows(texts, self._embedder.embed_queries, self._queries, None)
 
     def close(self) -> None:
