@@ -66,7 +66,8 @@ class Parts:
                 f"got {model!r:.60}"
             )
         if self.perspectives is not None:
-            self.perspectives = as_perspectives(self.perspectives)
+            as_perspectives(self.perspectives)  # they stay texts, which are words for a side
+            self.perspectives = tuple(self.perspectives)
         check_score_kind(self.score_kind)
 
     def pipeline(
