@@ -18,9 +18,9 @@ Every other module and name is private and may change in any release.
 - Conformance suites check a judge or a store of your own: ``check_judge``, ``check_store``.
 - For components that talk to a server: ``scrubbing``, ``no_reply``, ``secrets_of`` and
   ``without_secrets`` keep what it repeats of keys and passwords out of errors and replies.
-- For integrations of frameworks: options, their names and ``changed_options``, checks that raise
-  the library's own errors, ``map_in_threads``, and what turns a framework's objects into passages
-  and back.
+- For integrations of frameworks: ``wrapped_pipeline`` and ``GivenPassages``, options, their names
+  and ``changed_options``, checks that raise the library's own errors, ``map_in_threads``,
+  ``SchemaFirst``, and what turns a framework's objects into passages and back.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from perspective_rag.judge.pairs import CallableJudge
 from perspective_rag.judge.support import judge, judge_table
 from perspective_rag.judge.watched import WatchedJudge
 from perspective_rag.local.judges import larger_judge, second_judge_of
+from perspective_rag.local.wrapping import GivenPassages, wrapped_pipeline
 from perspective_rag.options import (
     ALIASES,
     OPTION_NAMES,
@@ -62,11 +63,13 @@ from perspective_rag.perspectives.find import CallableExtractor, extract
 from perspective_rag.perspectives.queries import expand
 from perspective_rag.perspectives.reading import as_perspectives
 from perspective_rag.prompts.replies import no_reply
+from perspective_rag.prompts.schema_first import SchemaFirst
 from perspective_rag.prompts.tool import (
     TOOL_DESCRIPTION,
     TOOL_NAME,
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
+    tool_perspectives,
     tool_text,
 )
 from perspective_rag.protocols import (
@@ -98,12 +101,13 @@ from perspective_rag.results import (
     annotations_of,
     check_score_kind,
     report_in,
+    report_of,
     scores_of,
     without_annotations,
 )
 from perspective_rag.search.merge import merge
 from perspective_rag.search.rank import rank
-from perspective_rag.search.search import scored_hits, search
+from perspective_rag.search.search import matrix_of, scored_hits, search
 from perspective_rag.types import Matrix, Selection, Vector
 from perspective_rag.validation import check_component, copy_metadata
 
@@ -142,6 +146,7 @@ __all__ = [
     "Extractor",
     "Flow",
     "FusionName",
+    "GivenPassages",
     "GreedyCoverage",
     "JointCoverage",
     "Judge",
@@ -162,6 +167,7 @@ __all__ = [
     "Request",
     "RerankName",
     "Reranked",
+    "SchemaFirst",
     "ScoreKind",
     "SecondJudge",
     "Selection",
@@ -195,12 +201,14 @@ __all__ = [
     "judge_table",
     "larger_judge",
     "map_in_threads",
+    "matrix_of",
     "merge",
     "no_reply",
     "note",
     "packaged_judge",
     "rank",
     "report_in",
+    "report_of",
     "scored_hits",
     "scores_of",
     "scrubbing",
@@ -208,10 +216,12 @@ __all__ = [
     "second_judge_of",
     "secrets_of",
     "select",
+    "tool_perspectives",
     "tool_text",
     "unknown_name",
     "without_annotations",
     "without_secrets",
+    "wrapped_pipeline",
 ]
 
 

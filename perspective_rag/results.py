@@ -595,6 +595,22 @@ def _annotation(
     }
 
 
+def report_of(result: RetrievalResult) -> dict[str, Any]:
+    """Makes the report of a request for a framework's trace.
+
+    Args:
+        result: The result.
+
+    Returns:
+        ``result.to_dict()`` without the texts of the passages, which the documents have already.
+    """
+    report = result.to_dict()
+    report["candidates"] = [
+        {name: each[name] for name in ("id", "score", "support")} for each in report["candidates"]
+    ]
+    return report
+
+
 def report_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Reads the report in the metadata of a document or node that a wrapper returned.
 

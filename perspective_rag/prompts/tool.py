@@ -17,6 +17,18 @@ TOOL_PERSPECTIVES = (
 )
 
 
+def tool_perspectives(given: Sequence[str] | None) -> list[str] | None:
+    """Reads the perspectives that a model fills in when it calls a tool.
+
+    Args:
+        given: What the model filled in.
+
+    Returns:
+        The perspectives without the blank ones; None where nothing is left.
+    """
+    return [text for text in given or () if text.strip()] or None
+
+
 def tool_text(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     """Writes what a tool tells a model: numbered passages, their sides, and the sides without one.
 

@@ -312,6 +312,23 @@ def hits_with_embeddings(request: Request, hits: Sequence[Hit]) -> Flow[list[Hit
     return [replace(h, embedding=c.embedding) for h, c in zip(hits, placed, strict=True)]
 
 
+def matrix_of(rows: Sequence[Any]) -> Matrix:
+    """Makes an array of the vectors that a store has for passages.
+
+    Args:
+        rows: n vectors of the same length d; None where the store has none.
+
+    Returns:
+        Shape (n, d), NaN for None; (n, 1) where there is no vector at all.
+    """
+    width = next((len(row) for row in rows if row is not None), 1)
+    result: Matrix = np.full((len(rows), width), np.nan)
+    for index, row in enumerate(rows):
+        if row is not None:
+            result[index] = row
+    return result
+
+
 def scored_hits(passages: Sequence[Passage], rows: Matrix, vector: Vector) -> list[Hit]:
     """Makes hits with vectors and cosines, for a store whose vectors are at hand.
 

@@ -290,7 +290,7 @@ def _llama_index(probe, *, awaits, llm, judged, options):
         return told(await retriever.aretrieve(question))
 
     return SimpleNamespace(
-        retriever_limiter=retriever._limiter,
+        retriever_limiter=retriever.pipeline.limiter,
         ask=lambda question: told(retriever.retrieve(question)),
         aask=aask,
         report=retriever.report,

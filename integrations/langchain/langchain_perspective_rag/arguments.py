@@ -23,12 +23,9 @@ from perspective_rag import (
     CapabilityError,
     ConfigError,
     Limiter,
-    LLMExtractor,
-    LLMListJudge,
     Perspective,
     PerspectivePipeline,
     PipelineOptions,
-    RuleExtractor,
 )
 from perspective_rag.extend import (
     ALIASES,
@@ -47,7 +44,6 @@ from perspective_rag.extend import (
     Telemetry,
     as_perspectives,
     check_component,
-    packaged_judge,
     unknown_name,
 )
 
@@ -230,16 +226,11 @@ def check_parts(given: Mapping[str, Any]) -> None:
                 f"{name} must be a LangChain {kind.__name__}, got {value!r:.60}{advice}"
             )
         check_component(name, value, framework=others)
-    if given.get("judge") != "default":
-        _check_own(given, "judge", '"default"')
-    for name in ("extractor", "expander", "selector", "limiter", "telemetry"):
-        _check_own(given, name)
+    for name in ("judge", "extractor", "expander", "selector", "limiter", "telemetry"):
+        value, others = given.get(name), '"default"' if name == "judge" else ""
+        if value is not None and not (name == "judge" and value == "default"):
+            check_component(name, value, framework=others)
     as_perspectives(given.get("perspectives") or ())
-
-
-def _check_own(given: Mapping[str, Any], name: str, framework: str = "") -> None:
-    if given.get(name) is not None:
-        check_component(name, given[name], framework=framework)
 
 
 _FRAMEWORK_PARTS: tuple[tuple[str, type[Any], str], ...] = (
@@ -253,15 +244,6 @@ _FRAMEWORK_PARTS: tuple[tuple[str, type[Any], str], ...] = (
 def embedder_of(embeddings: AnyEmbeddings | None) -> Embedder | None:
     """LangChain's embeddings, or the library's, as an Embedder."""
     return LangChainEmbedder(embeddings) if isinstance(embeddings, Embeddings) else embeddings
-
-
-def extractor_of(extractor: Extractor | None, llm: AnyLLM | None) -> Extractor | None:
-    """The given extractor, else one that asks ``llm`` and falls back on rules, else None."""
-    if llm is None:
-        return extractor
-    if extractor is not None:
-        raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
-    return LLMExtractor(llm_of(llm), fallback=RuleExtractor())
 
 
 def store_of(
@@ -294,16 +276,7 @@ def store_of(
     raise ConfigError("pass either vectorstore= or retriever=")
 
 
-def judge_of(judge: AnyJudge | None, llm: AnyLLM | None = None) -> Judge | None:
-    """The given judge; for "default" ``llm``, which reads all candidates in one call, with the
-    judge that comes with perspective_rag behind it, or that judge alone.
-    """
-    if not isinstance(judge, str):
-        return judge
-    return packaged_judge() if llm is None else LLMListJudge(llm_of(llm), fallback=packaged_judge())
-
-
-def llm_of(llm: AnyLLM) -> LLM:
+def llm_of(llm: AnyLLM | None) -> LLM | None:
     """LangChain's model, or the library's, as an LLM."""
     return LangChainLLM(llm) if isinstance(llm, Runnable) else llm
 

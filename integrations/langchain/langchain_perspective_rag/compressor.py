@@ -17,19 +17,16 @@ from langchain_perspective_rag.arguments import (
     CommonArguments,
     check_parts,
     embedder_of,
-    extractor_of,
-    judge_of,
+    llm_of,
     split_options,
 )
 from langchain_perspective_rag.documents import (
     DedupKey,
     documents_of,
-    passage_dedup_key,
     passage_of,
 )
-from langchain_perspective_rag.tracing import atell, children_of, tell, traced
+from langchain_perspective_rag.tracing import atell, children_of, tell, traced_call
 from perspective_rag import (
-    Hit,
     Limiter,
     Perspective,
     PerspectivePipeline,
@@ -38,12 +35,12 @@ from perspective_rag import (
 )
 from perspective_rag.extend import (
     Extractor,
+    GivenPassages,
     ScoreKind,
     Selector,
     Telemetry,
-    Vector,
     check_score_kind,
-    second_judge_of,
+    wrapped_pipeline,
 )
 
 
@@ -157,15 +154,16 @@ class PerspectiveCompressor(BaseDocumentCompressor):
         return await self._pipeline(documents).aretrieve(query, perspectives=self.perspectives)
 
     def _pipeline(self, documents: Sequence[Document]) -> PerspectivePipeline:
-        return PerspectivePipeline(
-            _Given(documents),
+        return wrapped_pipeline(
+            GivenPassages([passage_of(document) for document in documents]),
             embedder=embedder_of(self.embeddings),
-            judge=traced(judge_of(self.judge, self.llm)),
-            second_judge=second_judge_of(self.judge, self.llm),
-            extractor=extractor_of(self.extractor, self.llm),
+            judge=self.judge,
+            llm=llm_of(self.llm),
+            extractor=self.extractor,
             selector=self.selector,
             skip_if=self.skip_if,
-            dedup_key=passage_dedup_key(self.dedup_key),
+            dedup_key=self.dedup_key,
+            watch=traced_call,
             limiter=self.limiter,
             telemetry=self.telemetry,
             # The question alone finds all that there is, and searching again would find no more.
@@ -173,20 +171,3 @@ class PerspectiveCompressor(BaseDocumentCompressor):
                 k=self.k, fetch_k=max(len(documents), 1), max_queries=1, guard_searches=0
             ),
         )
-
-
-class _Given:
-    """A store of the given documents, which every search returns in their order."""
-
-    takes_vector = False
-
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._hits = [Hit(passage_of(document)) for document in documents]
-
-    def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        return self._hits[:k]
-
-    async def asearch(
-        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> list[Hit]:
-        return self._hits[:k]

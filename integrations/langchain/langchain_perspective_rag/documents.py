@@ -36,21 +36,6 @@ def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
     return Passage(name, text, metadata, source=document)
 
 
-def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
-    """``dedup_key`` for passages, of which a function gets the document."""
-    return (lambda passage: given(passage.source)) if callable(given) else given
-
-
-def report_of(result: RetrievalResult) -> dict[str, Any]:
-    """The result as JSON-ready values, without the texts, which the trace shows already."""
-    report = result.to_dict()
-    report["candidates"] = [
-        {"id": each["id"], "score": each["score"], "support": each["support"]}
-        for each in report["candidates"]
-    ]
-    return report
-
-
 def documents_of(
     result: RetrievalResult, *, score_kind: ScoreKind = "similarity"
 ) -> list[Document]:

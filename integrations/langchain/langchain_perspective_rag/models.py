@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +18,8 @@ from langchain_perspective_rag.tracing import child_config
 from perspective_rag import Completion, Prompt
 from perspective_rag.extend import (
     Matrix,
+    SchemaFirst,
     map_in_threads,
-    no_reply,
     scrubbing,
     secrets_of,
     without_secrets,
@@ -77,7 +76,7 @@ class LangChainLLM:
     def __init__(self, model: Runnable[Any, Any], *, name: str | None = None) -> None:
         self.model = model
         self.name = name or _name_of(model)
-        self._refuses_schemas = False
+        self._schemas = SchemaFirst(self.name, self._with_schema, lambda: _secrets_of(self.model))
 
     def complete(self, prompt: Prompt) -> Completion:
         """Sends one prompt; see ``LLM.complete``.
@@ -85,45 +84,31 @@ class LangChainLLM:
         Raises:
             LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
-        held, config = self._with_schema(prompt), child_config(prompt.name)
-        try:
-            if held is not None:
-                # It may refuse the schema alone: a failure of the plain request is the model's.
-                with suppress(Exception):
-                    return _completion(
-                        held.invoke(_messages(prompt), config=config), _secrets_of(self.model)
-                    )
-            reply = self.model.invoke(_messages(prompt), config=config)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, _secrets_of(self.model))
-            raise failure from failure.__cause__
-        self._refuses_schemas |= held is not None
-        return _completion(reply, _secrets_of(self.model))
+        messages, config = _messages(prompt), child_config(prompt.name)
+
+        def send(held: Runnable[Any, Any] | None) -> Completion:
+            model = self.model if held is None else held
+            reply = model.invoke(messages, config=config)
+            return _completion(reply, _secrets_of(self.model))
+
+        return self._schemas.complete(prompt, send)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
-        held, config = self._with_schema(prompt), child_config(prompt.name)
-        try:
-            if held is not None:
-                with suppress(Exception):
-                    return _completion(
-                        await held.ainvoke(_messages(prompt), config=config),
-                        _secrets_of(self.model),
-                    )
-            reply = await self.model.ainvoke(_messages(prompt), config=config)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, _secrets_of(self.model))
-            raise failure from failure.__cause__
-        self._refuses_schemas |= held is not None
-        return _completion(reply, _secrets_of(self.model))
+        messages, config = _messages(prompt), child_config(prompt.name)
+
+        async def send(held: Runnable[Any, Any] | None) -> Completion:
+            model = self.model if held is None else held
+            reply = await model.ainvoke(messages, config=config)
+            return _completion(reply, _secrets_of(self.model))
+
+        return await self._schemas.acomplete(prompt, send)
 
     def _with_schema(self, prompt: Prompt) -> Runnable[Any, Any] | None:
-        """The model held to the prompt's schema; None where there is none, or the model cannot."""
-        if prompt.schema is None or self._refuses_schemas:
-            return None
+        """The model held to the prompt's schema; None where it cannot be."""
         if not isinstance(self.model, BaseChatModel):  # what is bound would be lost
             return None
-        named = {"title": prompt.name, "description": "The reply.", **prompt.schema}
+        named = {"title": prompt.name, "description": "The reply.", **(prompt.schema or {})}
         try:
             return self.model.with_structured_output(named, include_raw=True)
         except Exception:  # NotImplementedError, or whatever else a provider raises

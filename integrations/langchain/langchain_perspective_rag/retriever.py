@@ -30,21 +30,16 @@ from langchain_perspective_rag.arguments import (
     check_names,
     check_parts,
     embedder_of,
-    extractor_of,
-    judge_of,
+    llm_of,
     split_options,
     store_of,
     text_only,
     warn_caller,
 )
-from langchain_perspective_rag.documents import (
-    DedupKey,
-    documents_of,
-    passage_dedup_key,
-)
+from langchain_perspective_rag.documents import DedupKey, documents_of
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
 from langchain_perspective_rag.tool import search_tool
-from langchain_perspective_rag.tracing import atell, children_of, described, tell, traced
+from langchain_perspective_rag.tracing import atell, children_of, described, tell, traced_call
 from langchain_perspective_rag.wrapping import adder, arguments_of
 from perspective_rag import (
     Limiter,
@@ -60,7 +55,7 @@ from perspective_rag.extend import (
     Selector,
     Telemetry,
     check_score_kind,
-    second_judge_of,
+    wrapped_pipeline,
 )
 
 _LOGGER = logging.getLogger("perspective_rag")
@@ -183,16 +178,17 @@ class PerspectiveRetriever(RetrieverWithOptions):
         """The pipeline that answers; its steps can be run alone."""
         # Applications that change search_kwargs["k"] of their retriever go on doing so.
         options = self.options.override(k=self.search_kwargs.get("k", self.k))
-        return PerspectivePipeline(
+        return wrapped_pipeline(
             self._store(),
             embedder=embedder_of(self._embeddings()),
-            judge=traced(judge_of(self.judge, self.llm)),
-            second_judge=second_judge_of(self.judge, self.llm),
-            extractor=extractor_of(self.extractor, self.llm),
+            judge=self.judge,
+            llm=llm_of(self.llm),
+            extractor=self.extractor,
             expander=self.expander,
             selector=self.selector,
             skip_if=self.skip_if,
-            dedup_key=passage_dedup_key(self.dedup_key),
+            dedup_key=self.dedup_key,
+            watch=traced_call,
             limiter=self.limiter,
             telemetry=self.telemetry,
             options=options,
@@ -282,10 +278,10 @@ class PerspectiveRetriever(RetrieverWithOptions):
         filter: Any = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = _without_none(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
-        heard = bool(run_manager.handlers)
-        with children_of(run_manager.get_child(), heard=heard):
-            result = self.retrieve(query, perspectives=perspectives, filter=filter, **options)
+        given = {"k": k, "fetch_k": fetch_k, "mmr_lambda": mmr_lambda, "filter": filter}
+        arguments = _given({**given, "perspectives": perspectives, **kwargs})
+        with children_of(run_manager.get_child(), heard=bool(run_manager.handlers)):
+            result = self.retrieve(query, **arguments)
         tell(result, run_manager.get_child())
         return documents_of(result, score_kind=self.score_kind)
 
@@ -294,19 +290,10 @@ class PerspectiveRetriever(RetrieverWithOptions):
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        mmr_lambda: float | None = None,
-        perspectives: Sequence[Perspective | str] | None = None,
-        filter: Any = None,
-        **kwargs: Any,
+        **arguments: Any,
     ) -> list[Document]:
-        options = _without_none(k=k, fetch_k=fetch_k, mmr_lambda=mmr_lambda) | kwargs
-        heard = bool(run_manager.handlers)
-        with children_of(run_manager.get_child(), heard=heard):
-            result = await self.aretrieve(
-                query, perspectives=perspectives, filter=filter, **options
-            )
+        with children_of(run_manager.get_child(), heard=bool(run_manager.handlers)):
+            result = await self.aretrieve(query, **_given(arguments))
         await atell(result, run_manager.get_child())
         return documents_of(result, score_kind=self.score_kind)
 
@@ -356,5 +343,7 @@ class PerspectiveRetriever(RetrieverWithOptions):
         return self.vectorstore.embeddings
 
 
-def _without_none(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
+def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call without those that are None, where that is no value of theirs."""
+    unset = ("k", "fetch_k", "mmr_lambda")
+    return {n: value for n, value in arguments.items() if value is not None or n not in unset}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from langchain_core.callbacks import Callbacks
@@ -19,6 +20,7 @@ from perspective_rag.extend import (
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
     report_in,
+    tool_perspectives,
     tool_text,
 )
 
@@ -50,11 +52,8 @@ def search_tool(
         callbacks: Callbacks = None,
     ) -> tuple[str, list[Document]]:
         config = _child(config, callbacks)
-        arguments = _arguments(config, perspectives)
-        try:
-            found = retriever.invoke(_check(query), config, **arguments)
-        except CoverageError as error:
-            raise ToolException(str(error)) from error
+        with _answering(query):
+            found = retriever.invoke(query, config, **_arguments(config, perspectives))
         return as_text(found), found
 
     async def asearch(
@@ -64,11 +63,8 @@ def search_tool(
         callbacks: Callbacks = None,
     ) -> tuple[str, list[Document]]:
         config = _child(config, callbacks)
-        arguments = _arguments(config, perspectives)
-        try:
-            found = await retriever.ainvoke(_check(query), config, **arguments)
-        except CoverageError as error:
-            raise ToolException(str(error)) from error
+        with _answering(query):
+            found = await retriever.ainvoke(query, config, **_arguments(config, perspectives))
         return as_text(found), found
 
     return StructuredTool.from_function(
@@ -89,10 +85,15 @@ def _child(config: RunnableConfig | None, callbacks: Callbacks) -> RunnableConfi
     return cast(RunnableConfig, {**given, "callbacks": callbacks})
 
 
-def _check(query: str) -> str:
+@contextmanager
+def _answering(query: str) -> Iterator[None]:
+    """What the model is to read is raised as a ToolException."""
     if not query.strip():
         raise ToolException("the query is empty: write the question in full")
-    return query
+    try:
+        yield
+    except CoverageError as error:
+        raise ToolException(str(error)) from error
 
 
 def _arguments(config: RunnableConfig, perspectives: list[str] | None) -> dict[str, Any]:
@@ -102,12 +103,7 @@ def _arguments(config: RunnableConfig, perspectives: list[str] | None) -> dict[s
             f"configurable[{CONFIGURABLE!r}] must hold arguments of the retriever by name, "
             f"got {given!r:.60}"
         )
-    return {"perspectives": _without_blanks(perspectives), **given}
-
-
-def _without_blanks(perspectives: list[str] | None) -> list[str] | None:
-    """What a model filled in, without the blanks; None where nothing is left."""
-    return [text for text in perspectives or () if text.strip()] or None
+    return {"perspectives": tool_perspectives(perspectives), **given}
 
 
 def as_text(documents: list[Document]) -> str:

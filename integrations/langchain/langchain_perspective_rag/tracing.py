@@ -22,10 +22,9 @@ from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langchain_core.vectorstores import VectorStore
 
-from langchain_perspective_rag.documents import report_of
 from langchain_perspective_rag.steering import SteerableEmbeddings
 from perspective_rag import RetrievalResult
-from perspective_rag.extend import Call, Judge, WatchedJudge, in_thread, scrubbing
+from perspective_rag.extend import Call, in_thread, report_of, scrubbing
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +108,8 @@ def described(
     return params
 
 
-def traced(judge: Judge | None) -> Judge | None:
-    """A judge whose batches are runs of their own in the trace, with all that the judge offers.
-
-    What it asks of a LangChain model is a run already and stays as it is.
-    """
-    return None if judge is None else WatchedJudge(judge, _traced_call)
-
-
-def _traced_call(step: Call, name: str, inputs: dict[str, Any]) -> Call:
+def traced_call(step: Call, name: str, inputs: dict[str, Any]) -> Call:
+    """A judge's call as a run of its own in the trace; that of a LangChain model is one already."""
     if step.afunction is not None or not _PARENT.get().heard:
         return step
     return replace(

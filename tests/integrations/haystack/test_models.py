@@ -1,4 +1,4 @@
-"""Chat generators of Haystack held to a schema, and the list judge over one."""
+"""Chat generators of Haystack held to a schema."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.utils import Secret
 
 from haystack_integrations.common.perspective_rag.models import HaystackLLM
-from haystack_integrations.common.perspective_rag.parts import judge_of
-from perspective_rag import LLMListJudge, Prompt
-from perspective_rag.testing import TableJudge
+from perspective_rag import Prompt
 from tests.contract import openai_server as fake
 
 SCHEMA = {
@@ -49,15 +47,3 @@ def test_a_server_that_refuses_is_asked_plainly_from_then_on() -> None:
         llm = HaystackLLM(generator(server))
         assert [llm.complete(HELD).text for _ in range(2)] == ["<the passages>"] * 2
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
-
-
-def test_the_default_judge_is_the_generator_where_there_is_one() -> None:
-    with fake.OpenAIServer() as server:
-        made = generator(server)
-    judge = judge_of("default", made)
-    assert isinstance(judge, LLMListJudge)
-    assert judge.llm.chat_generator is made
-    own = TableJudge()
-    assert judge_of(own, made) is own
-    assert judge_of(None, made) is None
-    assert not isinstance(judge_of("default"), LLMListJudge)

@@ -63,7 +63,7 @@ def test_plain_search_misses_a_side_and_the_wrapped_retriever_shows_it(
     example, capsys, monkeypatch
 ):
     monkeypatch.setattr(
-        "llama_index.retrievers.perspective_rag.parts.packaged_judge", lambda: TableJudge(labels())
+        "perspective_rag.local.wrapping.packaged_judge", lambda: TableJudge(labels())
     )
     assert example.main([QUESTION]) == 0
     rows = [line.split("│")[1:4] for line in capsys.readouterr().out.splitlines() if "│" in line]

@@ -6,12 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from perspective_rag import CapabilityError, Passage
-from perspective_rag.extend import Matrix
+from perspective_rag.extend import Matrix, matrix_of
 
 Rows = Sequence[Any]
 FILTER_KEYWORDS = ("filter", "expr", "filters", "efficient_filter", "pre_filter", "where")
@@ -156,13 +155,7 @@ class StoreAdapter:
         Returns:
             Shape (n, d); NaN rows where the store has no vector.
         """
-        rows = self.vectors(store, passages)
-        width = next((len(row) for row in rows if row is not None), 1)
-        result = np.full((len(passages), width), np.nan)
-        for index, row in enumerate(rows):
-            if row is not None:
-                result[index] = row
-        return result
+        return matrix_of(self.vectors(store, passages))
 
     def _with_filter(self, store: Any, filter: Any, more: dict[str, Any]) -> dict[str, Any]:
         if filter is None:

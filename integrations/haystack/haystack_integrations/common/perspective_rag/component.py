@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from typing_extensions import Self
 
 from haystack_integrations.common.perspective_rag.documents import documents_of
-from haystack_integrations.common.perspective_rag.parts import COMPONENTS, told
+from haystack_integrations.common.perspective_rag.models import HaystackEmbedder, HaystackLLM
+from haystack_integrations.common.perspective_rag.parts import COMPONENTS, told, with_span
 from haystack_integrations.common.perspective_rag.serialising import from_dict, to_dict
-from perspective_rag import Passage, Perspective, PipelineOptions, RetrievalResult, run
-from perspective_rag.extend import ScoreKind, in_thread, packaged_judge
+from haystack_integrations.common.perspective_rag.sockets import check_component_kind
+from perspective_rag import (
+    ConfigError,
+    Limiter,
+    Passage,
+    Perspective,
+    PerspectivePipeline,
+    PipelineOptions,
+    RetrievalResult,
+    run,
+)
+from perspective_rag.extend import (
+    Store,
+    as_perspectives,
+    changed_options,
+    check_score_kind,
+    in_thread,
+    packaged_judge,
+    wrapped_pipeline,
+)
 
 
 class PerspectiveComponent:
@@ -22,8 +42,54 @@ class PerspectiveComponent:
 
     options: PipelineOptions
     _given: dict[str, Any]
-    _score_kind: ScoreKind
+    _limiter: Limiter
     _is_warm: bool = False
+
+    def _take(self, given: Mapping[str, Any], *, without: Sequence[str] = ()) -> None:
+        """Checks and keeps the constructor's parameters, which are its ``locals()``."""
+        others = ("self", "options", "changes")
+        self._given = {name: value for name, value in given.items() if name not in others}
+        for name in COMPONENTS:
+            if self._given.get(name) is not None:
+                check_component_kind(name, self._given[name])
+        if (perspectives := given["perspectives"]) is not None:
+            as_perspectives(perspectives)
+            self._given["perspectives"] = tuple(perspectives)
+        check_score_kind(given["score_kind"])
+        self.options = changed_options(
+            given["options"], given["changes"], parameters=self._given, without=without
+        )
+        if given["document_embedder"] is not None and given["text_embedder"] is None:
+            raise ConfigError("document_embedder= needs text_embedder= beside it")
+        self._limiter = given["limiter"] or Limiter()
+
+    def _pipeline_over(self, store: Store, options: PipelineOptions) -> PerspectivePipeline:
+        given, embedder = self._given, None
+        if given["text_embedder"] is not None:
+            embedder = HaystackEmbedder(given["text_embedder"], given["document_embedder"])
+        generator = given["chat_generator"]
+        return wrapped_pipeline(
+            store,
+            embedder=embedder,
+            judge=given["judge"],
+            llm=None if generator is None else HaystackLLM(generator),
+            llm_name="chat_generator",
+            extractor=given["extractor"],
+            expander=given.get("expander"),
+            selector=given["selector"],
+            skip_if=given["skip_if"],
+            dedup_key=given["dedup_key"],
+            watch=with_span,
+            telemetry=given["telemetry"],
+            limiter=self._limiter,
+            options=options,
+        )
+
+    def _sides(
+        self, given: Sequence[Perspective | str] | None
+    ) -> Sequence[Perspective | str] | None:
+        sides: Sequence[Perspective | str] | None = self._given["perspectives"]
+        return sides if given is None else given
 
     def to_dict(self) -> dict[str, Any]:
         """Writes the component as plain values, for pipelines in files.
@@ -93,5 +159,5 @@ class PerspectiveComponent:
         return [part for name in COMPONENTS if (part := self._given.get(name)) is not None]
 
     def _outputs(self, result: RetrievalResult) -> dict[str, Any]:
-        documents = documents_of(result, score_kind=self._score_kind)
+        documents = documents_of(result, score_kind=self._given["score_kind"])
         return {"documents": documents, "report": told(result)}

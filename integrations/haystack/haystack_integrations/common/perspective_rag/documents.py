@@ -23,10 +23,8 @@ __all__ = [
     "DedupKey",
     "as_text",
     "documents_of",
-    "passage_dedup_key",
     "passage_of",
     "report_in",
-    "report_of",
 ]
 
 DedupKey = str | Callable[[Document], Any]
@@ -36,11 +34,6 @@ DedupKey = str | Callable[[Document], Any]
 def passage_of(document: Document) -> Passage:
     """The passage in a document; the document itself is kept as its source."""
     return Passage(document.id, document.content or "", document.meta, source=document)
-
-
-def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
-    """``dedup_key`` for passages, of which a function gets the document."""
-    return (lambda passage: given(passage.source)) if callable(given) else given
 
 
 def documents_of(
@@ -61,16 +54,6 @@ def documents_of(
         )
         for candidate, score, more in zip(result.candidates, scores, added, strict=True)
     ]
-
-
-def report_of(result: RetrievalResult) -> dict[str, Any]:
-    """The result as JSON-ready values, without the texts, which the documents have already."""
-    report = result.to_dict()
-    report["candidates"] = [
-        {"id": each["id"], "score": each["score"], "support": each["support"]}
-        for each in report["candidates"]
-    ]
-    return report
 
 
 def as_text(documents: list[Document]) -> str:

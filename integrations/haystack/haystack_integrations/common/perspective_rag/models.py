@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from haystack_integrations.components.embedders.perspective_rag import PackagedT
 from perspective_rag import Completion, LLMError, Prompt
 from perspective_rag.extend import (
     Matrix,
+    SchemaFirst,
     map_in_threads,
-    no_reply,
     scrubbing,
     secrets_of,
     without_secrets,
@@ -100,7 +99,9 @@ class HaystackLLM:
         self.chat_generator = chat_generator
         model = getattr(chat_generator, "model", None)
         self.name = name or (model if isinstance(model, str) else type(chat_generator).__name__)
-        self._refuses_schemas = False
+        self._schemas = SchemaFirst(
+            self.name, self._schema_inputs, lambda: secrets_of(self.chat_generator)
+        )
 
     def complete(self, prompt: Prompt) -> Completion:
         """Sends one prompt; see ``LLM.complete``.
@@ -109,52 +110,36 @@ class HaystackLLM:
             LLMError: Whatever the generator raises, or no reply. Neither error nor reply holds a
                 key of the generator's.
         """
-        messages, held = _messages(prompt), self._schema_inputs(prompt)
-        try:
-            if held:
-                # It may refuse the schema alone: a failure of the plain request is the model's.
-                with suppress(Exception):
-                    return self._completion(
-                        run_component(self.chat_generator, messages=messages, **held)
-                    )
-            found = run_component(self.chat_generator, messages=messages)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, secrets_of(self.chat_generator))
-            raise failure from failure.__cause__
-        self._refuses_schemas |= bool(held)
-        return self._completion(found)
+        messages = _messages(prompt)
+
+        def send(held: dict[str, Any] | None) -> Completion:
+            found = run_component(self.chat_generator, messages=messages, **(held or {}))
+            return self._completion(found)
+
+        return self._schemas.complete(prompt, send)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
-        messages, held = _messages(prompt), self._schema_inputs(prompt)
-        try:
-            if held:
-                with suppress(Exception):
-                    return self._completion(
-                        await arun_component(self.chat_generator, messages=messages, **held)
-                    )
-            found = await arun_component(self.chat_generator, messages=messages)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, secrets_of(self.chat_generator))
-            raise failure from failure.__cause__
-        self._refuses_schemas |= bool(held)
-        return self._completion(found)
+        messages = _messages(prompt)
 
-    def _schema_inputs(self, prompt: Prompt) -> dict[str, Any]:
-        """Further inputs that hold the generator to the prompt's schema; none where it cannot."""
-        generator = self.chat_generator
-        if prompt.schema is None or self._refuses_schemas:
-            return {}
-        if not isinstance(generator, OpenAIChatGenerator):
-            return {}
-        shape = {"name": prompt.name, "schema": dict(prompt.schema), "strict": True}
+        async def send(held: dict[str, Any] | None) -> Completion:
+            found = await arun_component(self.chat_generator, messages=messages, **(held or {}))
+            return self._completion(found)
+
+        return await self._schemas.acomplete(prompt, send)
+
+    def _schema_inputs(self, prompt: Prompt) -> dict[str, Any] | None:
+        """Further inputs that hold the generator to the prompt's schema; None where it cannot."""
+        if not isinstance(self.chat_generator, OpenAIChatGenerator):
+            return None
+        shape = {"name": prompt.name, "schema": dict(prompt.schema or {}), "strict": True}
         form = {"type": "json_schema", "json_schema": shape}
         return {"generation_kwargs": {"response_format": form}}
 
     def _completion(self, found: Mapping[str, Any]) -> Completion:
         replies: list[ChatMessage] = found.get("replies") or []
         if not replies:
-            raise LLMError(f"{self.name} gave no reply")
+            raise LLMError("the generator returned no replies")
         usage = replies[0].meta.get("usage") or {}
         return Completion(
             text=without_secrets(replies[0].text or "", secrets_of(self.chat_generator)),

@@ -21,10 +21,12 @@ from haystack_integrations.common.perspective_rag.sockets import (
 from perspective_rag import CapabilityError, ConfigError, Hit, Passage
 from perspective_rag.extend import (
     Embedder,
+    GivenPassages,
     Matrix,
     Store,
     Vector,
     in_thread,
+    matrix_of,
     scored_hits,
     scrubbing,
 )
@@ -172,38 +174,20 @@ def _hit(
     return scored_hits([passage], np.array(row)[None, :], vector)[0]
 
 
-class GivenDocuments:
-    """The store of a pipeline that is given its candidates: a search finds all, in their order.
-
-    ``takes_vector`` where there is an embedder: the pipeline then leaves the order of the
-    candidates alone, where it would re-order those of a text search. Embeddings are those that the
-    documents bring along.
-    """
+class GivenDocuments(GivenPassages):
+    """``GivenPassages`` with the scores and the embeddings that documents bring along."""
 
     def __init__(self, documents: Sequence[Document], *, takes_vector: bool) -> None:
-        self.takes_vector = takes_vector
-        self.hits = [_given_hit(document) for document in documents]
-
-    def search(
-        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> Sequence[Hit]:
-        return [Hit(hit.passage) for hit in self.hits[:k]]
-
-    async def asearch(
-        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> Sequence[Hit]:
-        return self.search(text, vector, k=k)
+        super().__init__([passage_of(each) for each in documents], takes_vector=takes_vector)
+        rows = [None if each.embedding is None else np.array(each.embedding) for each in documents]
+        self.hits = [
+            Hit(passage_of(document), document.score, row)
+            for document, row in zip(documents, rows, strict=True)
+        ]
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
         rows = {hit.passage.id: hit.embedding for hit in self.hits}
-        width = next((len(row) for row in rows.values() if row is not None), 1)
-        nothing = np.full(width, np.nan)
-        return np.array([nothing if (r := rows.get(p.id)) is None else r for p in passages])
-
-
-def _given_hit(document: Document) -> Hit:
-    row = document.embedding
-    return Hit(passage_of(document), document.score, None if row is None else np.array(row))
+        return matrix_of([rows.get(passage.id) for passage in passages])
 
 
 def retriever_over(document_store: Any, *, by_vector: bool) -> Any:

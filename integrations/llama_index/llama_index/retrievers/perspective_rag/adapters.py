@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from perspective_rag import Passage
-from perspective_rag.extend import Matrix
+from perspective_rag.extend import Matrix, matrix_of
 
 
 def _yes(store: Any) -> bool:
@@ -64,13 +62,7 @@ class StoreAdapter:
         """
         names = list(dict.fromkeys(passage.id for passage in passages))
         found = self.vectors(vector_store, names) if self.vectors is not None else {}
-        width = next((len(row) for row in found.values() if row is not None), 1)
-        result = np.full((len(passages), width), np.nan)
-        for index, passage in enumerate(passages):
-            row = found.get(passage.id)
-            if row is not None:
-                result[index] = row
-        return result
+        return matrix_of([found.get(passage.id) for passage in passages])
 
 
 def _simple(store: Any, names: Sequence[str]) -> Mapping[str, Any]:

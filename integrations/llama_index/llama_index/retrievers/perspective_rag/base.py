@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -18,17 +19,14 @@ from llama_index.core.vector_stores import MetadataFilters
 from typing_extensions import Self, Unpack
 
 from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
-from llama_index.retrievers.perspective_rag.events import seen, tell
-from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
-from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, passage_dedup_key
+from llama_index.retrievers.perspective_rag.events import tell
+from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of
 from llama_index.retrievers.perspective_rag.parts import (
     JudgeChoice,
+    Parts,
     RequestArguments,
     bundle_of,
-    check_parts,
-    checked_perspectives,
-    extractor_of,
-    judge_of,
+    llm_of,
 )
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
 from llama_index.retrievers.perspective_rag.tool import search_tool
@@ -49,8 +47,6 @@ from perspective_rag.extend import (
     Selector,
     Telemetry,
     changed_options,
-    check_score_kind,
-    second_judge_of,
 )
 
 _PARAMETERS = (
@@ -133,16 +129,6 @@ class PerspectiveRetriever(BaseRetriever):
         options: PipelineOptions | None = None,
         **changes: Unpack[Options],
     ) -> None:
-        check_parts(
-            judge=judge,
-            llm=llm,
-            embed_model=embed_model,
-            extractor=extractor,
-            expander=expander,
-            selector=selector,
-            limiter=limiter,
-            telemetry=telemetry,
-        )
         self.options = changed_options(options or _as_set(source), changes, parameters=_PARAMETERS)
         self._store = LlamaIndexStore(
             source, filters=filters, takes_vector=takes_vector, adapter=adapter
@@ -151,22 +137,25 @@ class PerspectiveRetriever(BaseRetriever):
         self._assumed = unknown and embed_model is not None
         if self._assumed:
             self._store.takes_vector = True
-        self._embed_model = embed_model or self._store.embed_model
-        if self._store.takes_vector and self._embed_model is None:
+        embed_model = embed_model or self._store.embed_model
+        if self._store.takes_vector and embed_model is None:
             raise CapabilityError(
                 f"no embedding model can be found in the {type(source).__name__}: pass embed_model="
             )
-        self._judge, self._llm = judge, llm
-        self._extractor = extractor_of(extractor, llm)
-        self._expander = expander
-        self._perspectives = checked_perspectives(perspectives)
-        self._selector = selector
-        self._skip_if = skip_if
-        self._dedup_key = passage_dedup_key(dedup_key)
-        check_score_kind(score_kind)
-        self._score_kind = score_kind
-        self._limiter = limiter or Limiter()
-        self._telemetry = telemetry
+        self._parts = Parts(
+            judge=judge,
+            llm=llm_of(llm),
+            embed_model=embed_model,
+            perspectives=perspectives,
+            extractor=extractor,
+            expander=expander,
+            selector=selector,
+            skip_if=skip_if,
+            dedup_key=dedup_key,
+            score_kind=score_kind,
+            limiter=limiter or Limiter(),
+            telemetry=telemetry,
+        )
         _ = self.pipeline  # what these parts can never do is said now
         super().__init__(callback_manager or self._store.plain.callback_manager)
 
@@ -208,7 +197,7 @@ class PerspectiveRetriever(BaseRetriever):
         own = copy.copy(self)
         own.options = changed_options(self.options, changes, parameters=("filters", "perspectives"))
         if perspectives is not None:
-            own._perspectives = checked_perspectives(perspectives)
+            own._parts = dataclasses.replace(self._parts, perspectives=perspectives)
         if filters is not None:
             own._store = self._store.narrowed(filters)
         _ = own.pipeline  # what these options can never do is said now
@@ -249,7 +238,7 @@ class PerspectiveRetriever(BaseRetriever):
         """
         own, bundle = self.with_options(**changes), bundle_of(question)
         pipeline = own._pipeline(bundle, traced=True)
-        return pipeline.retrieve(bundle.query_str, perspectives=own._perspectives)
+        return pipeline.retrieve(bundle.query_str, perspectives=own._parts.perspectives)
 
     async def areport(
         self, question: str | QueryBundle, **changes: Unpack[RequestArguments]
@@ -257,44 +246,30 @@ class PerspectiveRetriever(BaseRetriever):
         """The same as ``report``, without blocking the event loop."""
         own, bundle = self.with_options(**changes), bundle_of(question)
         pipeline = own._pipeline(bundle, traced=True)
-        return await pipeline.aretrieve(bundle.query_str, perspectives=own._perspectives)
+        return await pipeline.aretrieve(bundle.query_str, perspectives=own._parts.perspectives)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         pipeline = self._pipeline(query_bundle, traced=True)
-        question = query_bundle.query_str
-        return self._nodes(pipeline, pipeline.retrieve(question, perspectives=self._perspectives))
+        result = pipeline.retrieve(query_bundle.query_str, perspectives=self._parts.perspectives)
+        return self._nodes(pipeline, result)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         pipeline = self._pipeline(query_bundle, traced=True)
-        question = query_bundle.query_str
-        result = await pipeline.aretrieve(question, perspectives=self._perspectives)
-        return self._nodes(pipeline, result)
+        question, perspectives = query_bundle.query_str, self._parts.perspectives
+        return self._nodes(pipeline, await pipeline.aretrieve(question, perspectives=perspectives))
 
     def _nodes(self, pipeline: PerspectivePipeline, result: RetrievalResult) -> list[NodeWithScore]:
         given = cast(LlamaIndexStore, pipeline.store).given
-        return nodes_of(tell(result), score_kind=self._score_kind, given=given)
+        return nodes_of(tell(result), score_kind=self._parts.score_kind, given=given)
 
     def _pipeline(self, bundle: QueryBundle, *, traced: bool = False) -> PerspectivePipeline:
-        model, judge = self._embed_model, judge_of(self._judge, self._llm)
         if self._assumed and self.options.projection != "none":
             raise CapabilityError(
                 f"projection={self.options.projection!r} needs a retriever that reads "
                 "QueryBundle.embedding: pass takes_vector=True if this one does"
             )
-        return PerspectivePipeline(
-            self._store.for_query(bundle),
-            embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
-            judge=seen(judge) if traced else judge,
-            second_judge=second_judge_of(self._judge, self._llm),
-            extractor=self._extractor,
-            expander=self._expander,
-            selector=self._selector,
-            skip_if=self._skip_if,
-            dedup_key=self._dedup_key,
-            limiter=self._limiter,
-            telemetry=self._telemetry,
-            options=self.options,
-        )
+        store = self._store.for_query(bundle)
+        return self._parts.pipeline(store, bundle, self.options, traced=traced)
 
 
 def _as_set(source: Any) -> PipelineOptions:

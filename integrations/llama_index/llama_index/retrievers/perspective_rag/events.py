@@ -9,7 +9,7 @@ import llama_index.core.instrumentation as instrument
 from llama_index.core.instrumentation.events import BaseEvent
 
 from perspective_rag import RetrievalResult
-from perspective_rag.extend import Call, Judge, WatchedJudge
+from perspective_rag.extend import Call
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
 
@@ -49,12 +49,8 @@ def tell(result: RetrievalResult) -> RetrievalResult:
     return result
 
 
-def seen(judge: Judge | None) -> Judge | None:
-    """A judge whose calls are spans of their own, with all that the judge offers."""
-    return None if judge is None else WatchedJudge(judge, _with_span)
-
-
-def _with_span(step: Call, name: str, inputs: dict[str, Any]) -> Call:
+def with_span(step: Call, name: str, inputs: dict[str, Any]) -> Call:
+    """A judge's call as a span of its own."""
     if step.afunction is not None:  # a model's call, which is a span already
         return step
 

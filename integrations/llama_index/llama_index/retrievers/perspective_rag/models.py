@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,9 @@ from llama_index.retrievers.perspective_rag.embeddings import PackagedEmbeddings
 from perspective_rag import Completion, Prompt
 from perspective_rag.extend import (
     Matrix,
+    SchemaFirst,
     in_thread,
     map_in_threads,
-    no_reply,
     scrubbing,
     secrets_of,
     without_secrets,
@@ -103,7 +102,7 @@ class LlamaIndexLLM:
         self.model = model
         self.name = model.metadata.model_name
         self._arguments = arguments
-        self._refuses_schemas = False
+        self._schemas = SchemaFirst(self.name, self._caller, lambda: self._secrets)
 
     def complete(self, prompt: Prompt) -> Completion:
         """Sends one prompt; see ``LLM.complete``.
@@ -111,46 +110,35 @@ class LlamaIndexLLM:
         Raises:
             LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
-        messages, caller = _messages(prompt), self._caller(prompt)
-        try:
-            if caller is not None:
-                # It may refuse the tool alone: a failure of the plain request is the model's.
-                with suppress(Exception):
-                    reply = caller.chat_with_tools(
-                        [_tool(prompt)], **self._tool_arguments(messages)
-                    )
-                    return _completion(reply, self._secrets, caller)
-            reply = self.model.chat(messages, **self._arguments)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, self._secrets)
-            raise failure from failure.__cause__
-        self._refuses_schemas |= caller is not None
-        return _completion(reply, self._secrets)
+        messages = _messages(prompt)
+
+        def send(caller: FunctionCallingLLM | None) -> Completion:
+            if caller is None:
+                return _completion(self.model.chat(messages, **self._arguments), self._secrets)
+            reply = caller.chat_with_tools([_tool(prompt)], **self._tool_arguments(messages))
+            return _completion(reply, self._secrets, caller)
+
+        return self._schemas.complete(prompt, send)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
         if _chats_in_the_loop(self.model):
             return await in_thread(self.complete, prompt)
-        messages, caller = _messages(prompt), self._caller(prompt)
-        try:
-            if caller is not None:
-                with suppress(Exception):
-                    reply = await caller.achat_with_tools(
-                        [_tool(prompt)], **self._tool_arguments(messages)
-                    )
-                    return _completion(reply, self._secrets, caller)
-            reply = await self.model.achat(messages, **self._arguments)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, self._secrets)
-            raise failure from failure.__cause__
-        self._refuses_schemas |= caller is not None
-        return _completion(reply, self._secrets)
+        messages = _messages(prompt)
+
+        async def send(caller: FunctionCallingLLM | None) -> Completion:
+            if caller is None:
+                reply = await self.model.achat(messages, **self._arguments)
+            else:
+                tools, given = [_tool(prompt)], self._tool_arguments(messages)
+                reply = await caller.achat_with_tools(tools, **given)
+            return _completion(reply, self._secrets, caller)
+
+        return await self._schemas.acomplete(prompt, send)
 
     def _caller(self, prompt: Prompt) -> FunctionCallingLLM | None:
-        """The model where it can be held to the prompt's schema, as the arguments of a tool."""
+        """The model where it can be held to a schema, as the arguments of a tool."""
         model = self.model
-        if prompt.schema is None or self._refuses_schemas:
-            return None
         calls = isinstance(model, FunctionCallingLLM) and model.metadata.is_function_calling_model
         return model if calls and isinstance(model, FunctionCallingLLM) else None
 

@@ -22,11 +22,6 @@ DedupKey = str | Callable[[BaseNode], Any]
 """A metadata key, or a function: nodes for which it gives the same are one node."""
 
 
-def passage_dedup_key(given: DedupKey | None) -> str | Callable[[Passage], Any] | None:
-    """``dedup_key`` for passages, of which a function gets the node."""
-    return (lambda passage: given(passage.source)) if callable(given) else given
-
-
 def passage_of(node: BaseNode) -> Passage:
     """The passage in a node; the node itself is kept as its source."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)

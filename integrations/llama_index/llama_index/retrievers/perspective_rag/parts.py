@@ -1,8 +1,9 @@
-"""What the retriever and the postprocessor accept, made into parts of a pipeline."""
+"""What the retriever and the postprocessor accept, made into a pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -10,16 +11,24 @@ from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.schema import QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 
-from llama_index.retrievers.perspective_rag.models import LlamaIndexLLM
-from perspective_rag import ConfigError, LLMExtractor, LLMListJudge, Perspective, RuleExtractor
+from llama_index.retrievers.perspective_rag.events import with_span
+from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder, LlamaIndexLLM
+from llama_index.retrievers.perspective_rag.nodes import DedupKey
+from perspective_rag import ConfigError, Limiter, Perspective, PerspectivePipeline, PipelineOptions
 from perspective_rag.extend import (
     LLM,
+    Expander,
     Extractor,
     Judge,
     Options,
+    ScoreKind,
+    Selector,
+    Store,
+    Telemetry,
     as_perspectives,
     check_component,
-    packaged_judge,
+    check_score_kind,
+    wrapped_pipeline,
 )
 
 JudgeChoice = Judge | Literal["default"] | None
@@ -32,53 +41,62 @@ class RequestArguments(Options, total=False):
     filters: MetadataFilters | None
 
 
-def check_parts(**given: Any) -> None:
-    """Raises ConfigError, in plain words, for what can never be the part it was given as."""
-    model = given.pop("embed_model", None)
-    if model is not None and not isinstance(model, BaseEmbedding):
-        raise ConfigError(
-            f"embed_model must be a LlamaIndex embedding model (BaseEmbedding), got {model!r:.60}"
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """All but the nodes to choose from and the options; raises ConfigError for a wrong one."""
+
+    judge: JudgeChoice
+    llm: LLM | None
+    embed_model: BaseEmbedding | None
+    perspectives: Sequence[Perspective | str] | None
+    extractor: Extractor | None
+    expander: Expander | None = None
+    selector: Selector | None
+    skip_if: Callable[[str], Any] | None
+    dedup_key: DedupKey | None
+    score_kind: ScoreKind
+    limiter: Limiter
+    telemetry: Telemetry | None
+
+    def __post_init__(self) -> None:
+        model = self.embed_model
+        if model is not None and not isinstance(model, BaseEmbedding):
+            raise ConfigError(
+                "embed_model must be a LlamaIndex embedding model (BaseEmbedding), "
+                f"got {model!r:.60}"
+            )
+        if self.perspectives is not None:
+            as_perspectives(self.perspectives)  # they stay texts, which are words for a side
+            self.perspectives = tuple(self.perspectives)
+        check_score_kind(self.score_kind)
+
+    def pipeline(
+        self, store: Store, bundle: QueryBundle, options: PipelineOptions, *, traced: bool
+    ) -> PerspectivePipeline:
+        """The pipeline for one query."""
+        model = self.embed_model
+        return wrapped_pipeline(
+            store,
+            embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
+            judge=self.judge,
+            llm=self.llm,
+            extractor=self.extractor,
+            expander=self.expander,
+            selector=self.selector,
+            skip_if=self.skip_if,
+            dedup_key=self.dedup_key,
+            watch=with_span if traced else None,
+            limiter=self.limiter,
+            telemetry=self.telemetry,
+            options=options,
         )
-    for name, value in given.items():
-        if value is None or isinstance(value, BaseLLM) or (name == "judge" and value == "default"):
-            continue
-        check_component(name, value, framework=_ALSO.get(name, ""))
 
 
-_ALSO = {"judge": '"default", None', "llm": "a LlamaIndex LLM"}
-
-
-def checked_perspectives(
-    given: Sequence[Perspective | str] | None,
-) -> Sequence[Perspective | str] | None:
-    """The perspectives as they were given, once they are known to be such."""
-    if given is None:
-        return None
-    as_perspectives(given)
-    return tuple(given)
-
-
-def judge_of(choice: JudgeChoice, llm: BaseLLM | LLM | None = None) -> Judge | None:
-    """A judge: "default" is ``llm``, which reads all candidates in one call, with the judge that
-    comes with perspective_rag behind it, or that judge alone.
-    """
-    if not isinstance(choice, str):
-        return choice
-    return packaged_judge() if llm is None else LLMListJudge(llm_of(llm), fallback=packaged_judge())
-
-
-def llm_of(llm: BaseLLM | LLM) -> LLM:
-    """LlamaIndex's model, or the library's, as an LLM."""
-    return LlamaIndexLLM(llm) if isinstance(llm, BaseLLM) else llm
-
-
-def extractor_of(extractor: Extractor | None, llm: BaseLLM | LLM | None) -> Extractor | None:
-    """An extractor: an ``llm`` names the perspectives, with the rules to fall back on."""
-    if llm is None:
-        return extractor
-    if extractor is not None:
-        raise ConfigError("llm= and extractor= both find the perspectives: pass one of them")
-    return LLMExtractor(llm_of(llm), fallback=RuleExtractor())
+def llm_of(llm: BaseLLM | LLM | None) -> LLM | None:
+    """LlamaIndex's model, or the library's, as an LLM; raises ConfigError for anything else."""
+    if llm is None or isinstance(llm, BaseLLM):
+        return None if llm is None else LlamaIndexLLM(llm)
+    return check_component("llm", llm, framework="a LlamaIndex LLM")
 
 
 def bundle_of(query: str | QueryBundle) -> QueryBundle:

@@ -15,27 +15,13 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import Unpack
 
-from llama_index.retrievers.perspective_rag.events import seen, tell
-from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
-from llama_index.retrievers.perspective_rag.nodes import (
-    DedupKey,
-    nodes_of,
-    passage_dedup_key,
-    passage_of,
-)
-from llama_index.retrievers.perspective_rag.parts import (
-    JudgeChoice,
-    bundle_of,
-    check_parts,
-    checked_perspectives,
-    extractor_of,
-    judge_of,
-)
+from llama_index.retrievers.perspective_rag.events import tell
+from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, passage_of
+from llama_index.retrievers.perspective_rag.parts import JudgeChoice, Parts, bundle_of, llm_of
 from perspective_rag import (
     ConfigError,
     Hit,
     Limiter,
-    Passage,
     Perspective,
     PerspectivePipeline,
     PipelineOptions,
@@ -45,13 +31,11 @@ from perspective_rag.extend import (
     LLM,
     ChoiceOptions,
     Extractor,
+    GivenPassages,
     ScoreKind,
     Selector,
     Telemetry,
-    Vector,
     changed_options,
-    check_score_kind,
-    second_judge_of,
 )
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
@@ -82,17 +66,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         ConfigError: An argument is unknown, cannot be used, or belongs to a search.
     """
 
-    _judge: JudgeChoice = PrivateAttr()
-    _llm: BaseLLM | LLM | None = PrivateAttr()
-    _extractor: Extractor | None = PrivateAttr()
-    _embed_model: BaseEmbedding | None = PrivateAttr()
-    _perspectives: Sequence[Perspective | str] | None = PrivateAttr()
-    _skip_if: Callable[[str], Any] | None = PrivateAttr()
-    _dedup_key: str | Callable[[Passage], Any] | None = PrivateAttr()
-    _score_kind: ScoreKind = PrivateAttr()
-    _selector: Selector | None = PrivateAttr()
-    _limiter: Limiter = PrivateAttr()
-    _telemetry: Telemetry | None = PrivateAttr()
+    _parts: Parts = PrivateAttr()
     _options: PipelineOptions = PrivateAttr()
 
     def __init__(
@@ -113,30 +87,23 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         options: PipelineOptions | None = None,
         **changes: Unpack[ChoiceOptions],
     ) -> None:
-        check_parts(
-            judge=judge,
-            llm=llm,
-            embed_model=embed_model,
-            extractor=extractor,
-            selector=selector,
-            limiter=limiter,
-            telemetry=telemetry,
-        )
         super().__init__(callback_manager=callback_manager or CallbackManager())
         self._options = changed_options(
             options, changes, parameters=_PARAMETERS, without=_SEARCHING
         )
-        self._judge, self._llm = judge, llm
-        self._extractor = extractor_of(extractor, llm)
-        self._embed_model = embed_model
-        self._perspectives = checked_perspectives(perspectives)
-        self._selector = selector
-        self._skip_if = skip_if
-        self._dedup_key = passage_dedup_key(dedup_key)
-        check_score_kind(score_kind)
-        self._score_kind = score_kind
-        self._limiter = limiter or Limiter()
-        self._telemetry = telemetry
+        self._parts = Parts(
+            judge=judge,
+            llm=llm_of(llm),
+            embed_model=embed_model,
+            perspectives=perspectives,
+            extractor=extractor,
+            selector=selector,
+            skip_if=skip_if,
+            dedup_key=dedup_key,
+            score_kind=score_kind,
+            limiter=limiter or Limiter(),
+            telemetry=telemetry,
+        )
         self._pipeline(QueryBundle(""), ())  # what these parts can never do is said now
 
     @classmethod
@@ -165,19 +132,15 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         Returns:
             Passages, coverage and trace; ``passage.source`` is the node.
         """
-        pipeline, bundle, hits = self._prepare(nodes, query)
-        return pipeline.choose(
-            bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
-        )
+        pipeline, question, given = self._prepare(nodes, query)
+        return pipeline.choose(question, **given)
 
     async def areport(
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        pipeline, bundle, hits = self._prepare(nodes, query)
-        return await pipeline.achoose(
-            bundle.query_str, hits, perspectives=self._perspectives, fetch_k=max(len(hits), 1)
-        )
+        pipeline, question, given = self._prepare(nodes, query)
+        return await pipeline.achoose(question, **given)
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -194,7 +157,7 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _begin(self, nodes: list[NodeWithScore], query: QueryBundle | None) -> QueryBundle:
         if query is None:
             raise ConfigError("nodes are judged against a question: pass query_bundle or query_str")
-        judge = judge_of(self._judge, self._llm)
+        judge = self._pipeline(query, ()).judge
         name = judge.name if judge is not None else "none"
         dispatcher.event(
             ReRankStartEvent(query=query, nodes=nodes, top_n=self._options.k, model_name=name)
@@ -204,53 +167,24 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
     def _end(self, result: RetrievalResult | None) -> list[NodeWithScore]:
         chosen = []
         if result is not None:
-            chosen = nodes_of(tell(result), score_kind=self._score_kind)
+            chosen = nodes_of(tell(result), score_kind=self._parts.score_kind)
         dispatcher.event(ReRankEndEvent(nodes=chosen))
         return chosen
 
     def _prepare(
         self, nodes: Sequence[NodeWithScore], query: str | QueryBundle
-    ) -> tuple[PerspectivePipeline, QueryBundle, list[Hit]]:
+    ) -> tuple[PerspectivePipeline, str, dict[str, Any]]:
+        """The pipeline for one question, the question, and what else ``choose`` is given."""
         bundle = bundle_of(query)
         hits = [Hit(passage_of(item.node), item.score) for item in nodes]
-        return self._pipeline(bundle, nodes), bundle, hits
+        given = {
+            "hits": hits,
+            "perspectives": self._parts.perspectives,
+            "fetch_k": max(len(hits), 1),
+        }
+        return self._pipeline(bundle, hits), bundle.query_str, given
 
-    def _pipeline(self, bundle: QueryBundle, nodes: Sequence[NodeWithScore]) -> PerspectivePipeline:
-        model, judge = self._embed_model, judge_of(self._judge, self._llm)
-        return PerspectivePipeline(
-            _Given(nodes, takes_vector=model is not None),
-            embedder=LlamaIndexEmbedder(model, bundle=bundle) if model is not None else None,
-            judge=seen(judge) if nodes else judge,
-            second_judge=second_judge_of(self._judge, self._llm),
-            extractor=self._extractor,
-            selector=self._selector,
-            skip_if=self._skip_if,
-            dedup_key=self._dedup_key,
-            limiter=self._limiter,
-            telemetry=self._telemetry,
-            options=self._options,
-        )
-
-
-class _Given:
-    """The store of a pipeline that is given its candidates: a search finds all, in their order.
-
-    ``takes_vector`` where there is an embedding model: the pipeline then leaves the order of the
-    candidates alone, where it would re-order those of a text search.
-    """
-
-    takes_vector: bool
-
-    def __init__(self, nodes: Sequence[NodeWithScore], *, takes_vector: bool) -> None:
-        self.takes_vector = takes_vector
-        self._hits = [Hit(passage_of(item.node)) for item in nodes]
-
-    def search(
-        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> Sequence[Hit]:
-        return self._hits[:k]
-
-    async def asearch(
-        self, text: str, vector: Vector | None, *, k: int, filter: Any = None
-    ) -> Sequence[Hit]:
-        return self._hits[:k]
+    def _pipeline(self, bundle: QueryBundle, hits: Sequence[Hit]) -> PerspectivePipeline:
+        takes_vector = self._parts.embed_model is not None
+        store = GivenPassages([hit.passage for hit in hits], takes_vector=takes_vector)
+        return self._parts.pipeline(store, bundle, self._options, traced=bool(hits))

@@ -14,6 +14,7 @@ from perspective_rag.extend import (
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
     report_in,
+    tool_perspectives,
     tool_text,
 )
 
@@ -34,11 +35,11 @@ def search_tool(
     """
 
     def search(query: str, perspectives: list[str] | None = None) -> list[NodeWithScore]:
-        asked = retriever.with_options(perspectives=_without_blanks(perspectives))
+        asked = retriever.with_options(perspectives=tool_perspectives(perspectives))
         return list(asked.retrieve(_check(query)))
 
     async def asearch(query: str, perspectives: list[str] | None = None) -> list[NodeWithScore]:
-        asked = retriever.with_options(perspectives=_without_blanks(perspectives))
+        asked = retriever.with_options(perspectives=tool_perspectives(perspectives))
         return list(await asked.aretrieve(_check(query)))
 
     async def ashown(nodes: list[NodeWithScore]) -> str:
@@ -59,11 +60,6 @@ def _check(query: str) -> str:
     if not query.strip():
         raise ValueError("the query is empty: write the question in full")
     return query
-
-
-def _without_blanks(perspectives: list[str] | None) -> list[str] | None:
-    """What a model filled in, without the blanks; None where nothing is left."""
-    return [text for text in perspectives or () if text.strip()] or None
 
 
 def as_text(nodes: list[NodeWithScore]) -> str:

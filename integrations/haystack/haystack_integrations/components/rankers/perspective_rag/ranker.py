@@ -9,20 +9,10 @@ from haystack import Document, component
 from typing_extensions import Unpack
 
 from haystack_integrations.common.perspective_rag.component import PerspectiveComponent
-from haystack_integrations.common.perspective_rag.documents import DedupKey, passage_dedup_key
-from haystack_integrations.common.perspective_rag.models import HaystackEmbedder
-from haystack_integrations.common.perspective_rag.parts import (
-    JudgeChoice,
-    changes_of,
-    check_parts,
-    checked_perspectives,
-    extractor_of,
-    judge_of,
-    seen,
-)
+from haystack_integrations.common.perspective_rag.documents import DedupKey
+from haystack_integrations.common.perspective_rag.parts import JudgeChoice, changes_of
 from haystack_integrations.common.perspective_rag.store import GivenDocuments
 from perspective_rag import (
-    ConfigError,
     Limiter,
     Perspective,
     PerspectivePipeline,
@@ -36,14 +26,8 @@ from perspective_rag.extend import (
     Selector,
     Telemetry,
     changed_options,
-    check_score_kind,
-    second_judge_of,
 )
 
-_PARAMETERS = (
-    *"chat_generator dedup_key document_embedder extractor judge limiter".split(),
-    *"perspectives score_kind selector skip_if telemetry text_embedder".split(),
-)
 _SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
@@ -88,27 +72,7 @@ class PerspectiveRanker(PerspectiveComponent):
         options: PipelineOptions | None = None,
         **changes: Unpack[ChoiceOptions],
     ) -> None:
-        self._given = {
-            "judge": judge,
-            "chat_generator": chat_generator,
-            "text_embedder": text_embedder,
-            "document_embedder": document_embedder,
-            "perspectives": checked_perspectives(perspectives),
-            "extractor": extractor,
-            "selector": selector,
-            "skip_if": skip_if,
-            "dedup_key": dedup_key,
-            "score_kind": score_kind,
-            "limiter": limiter,
-            "telemetry": telemetry,
-        }
-        check_parts(self._given)
-        check_score_kind(score_kind)
-        self.options = changed_options(options, changes, parameters=_PARAMETERS, without=_SEARCHING)
-        if document_embedder is not None and text_embedder is None:
-            raise ConfigError("document_embedder= needs text_embedder= beside it")
-        self._score_kind = score_kind
-        self._limiter = limiter or Limiter()
+        self._take(locals(), without=_SEARCHING)
         self._pipeline([])  # what these parts can never do is said now
 
     @component.output_types(documents=list[Document], report=dict[str, Any])
@@ -206,28 +170,7 @@ class PerspectiveRanker(PerspectiveComponent):
     def _pipeline(
         self, documents: Sequence[Document]
     ) -> tuple[PerspectivePipeline, GivenDocuments]:
-        given = self._given
-        embedder = None
-        if given["text_embedder"] is not None:
-            embedder = HaystackEmbedder(given["text_embedder"], given["document_embedder"])
-        store = GivenDocuments(documents, takes_vector=embedder is not None)
-        pipeline = PerspectivePipeline(
-            store,
-            embedder=embedder,
-            judge=seen(judge_of(given["judge"], given["chat_generator"])),
-            second_judge=second_judge_of(given["judge"], given["chat_generator"]),
-            extractor=extractor_of(given["extractor"], given["chat_generator"]),
-            selector=given["selector"],
-            skip_if=given["skip_if"],
-            dedup_key=passage_dedup_key(given["dedup_key"]),
-            telemetry=given["telemetry"],
-            limiter=self._limiter,
-            options=self.options.override(fetch_k=max(len(documents), 1)),
-        )
-        return pipeline, store
-
-    def _sides(
-        self, given: Sequence[Perspective | str] | None
-    ) -> Sequence[Perspective | str] | None:
-        sides: Sequence[Perspective | str] | None = self._given["perspectives"]
-        return sides if given is None else given
+        takes_vector = self._given["text_embedder"] is not None
+        store = GivenDocuments(documents, takes_vector=takes_vector)
+        options = self.options.override(fetch_k=max(len(documents), 1))
+        return self._pipeline_over(store, options), store

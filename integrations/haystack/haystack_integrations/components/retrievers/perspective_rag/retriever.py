@@ -13,17 +13,8 @@ from haystack.tools import ComponentTool
 from typing_extensions import Unpack
 
 from haystack_integrations.common.perspective_rag.component import PerspectiveComponent
-from haystack_integrations.common.perspective_rag.documents import DedupKey, passage_dedup_key
-from haystack_integrations.common.perspective_rag.models import HaystackEmbedder
-from haystack_integrations.common.perspective_rag.parts import (
-    JudgeChoice,
-    changes_of,
-    check_parts,
-    checked_perspectives,
-    extractor_of,
-    judge_of,
-    seen,
-)
+from haystack_integrations.common.perspective_rag.documents import DedupKey
+from haystack_integrations.common.perspective_rag.parts import JudgeChoice, changes_of
 from haystack_integrations.common.perspective_rag.store import HaystackStore, retriever_over
 from haystack_integrations.components.retrievers.perspective_rag.tool import search_tool
 from perspective_rag import (
@@ -43,14 +34,6 @@ from perspective_rag.extend import (
     Selector,
     Telemetry,
     changed_options,
-    check_score_kind,
-    second_judge_of,
-)
-
-_PARAMETERS = (
-    *"chat_generator dedup_key document_embedder document_store expander extractor filters".split(),
-    *"filter_policy judge limiter perspectives retriever score_kind selector skip_if".split(),
-    *"telemetry text_embedder".split(),
 )
 
 
@@ -122,28 +105,7 @@ class PerspectiveRetriever(PerspectiveComponent):
         options: PipelineOptions | None = None,
         **changes: Unpack[Options],
     ) -> None:
-        self._given = {
-            "retriever": retriever,
-            "document_store": document_store,
-            "text_embedder": text_embedder,
-            "document_embedder": document_embedder,
-            "judge": judge,
-            "chat_generator": chat_generator,
-            "filters": filters,
-            "filter_policy": filter_policy,
-            "perspectives": checked_perspectives(perspectives),
-            "extractor": extractor,
-            "expander": expander,
-            "selector": selector,
-            "skip_if": skip_if,
-            "dedup_key": dedup_key,
-            "score_kind": score_kind,
-            "limiter": limiter,
-            "telemetry": telemetry,
-        }
-        check_parts(self._given)
-        check_score_kind(score_kind)
-        self.options = changed_options(options, changes, parameters=_PARAMETERS)
+        self._take(locals())
         if (retriever is None) == (document_store is None):
             raise ConfigError("pass either retriever= or document_store=")
         if document_store is not None:
@@ -153,35 +115,12 @@ class PerspectiveRetriever(PerspectiveComponent):
             self._store.check_filter()
         if not isinstance(filter_policy, FilterPolicy):
             raise ConfigError(f"filter_policy must be a FilterPolicy, got {filter_policy!r:.60}")
-        self._score_kind = score_kind
         if self._store.takes_vector and text_embedder is None:
             raise CapabilityError(
                 f"{type(retriever).__name__} searches by vector: pass text_embedder=, the one that "
                 "goes with its store"
             )
-        if document_embedder is not None and text_embedder is None:
-            raise ConfigError("document_embedder= needs text_embedder= beside it")
-        self._pipeline = self._make_pipeline()
-
-    def _make_pipeline(self) -> PerspectivePipeline:
-        given = self._given
-        embedder = None
-        if given["text_embedder"] is not None:
-            embedder = HaystackEmbedder(given["text_embedder"], given["document_embedder"])
-        return PerspectivePipeline(
-            self._store,
-            embedder=embedder,
-            judge=seen(judge_of(given["judge"], given["chat_generator"])),
-            second_judge=second_judge_of(given["judge"], given["chat_generator"]),
-            extractor=extractor_of(given["extractor"], given["chat_generator"]),
-            expander=given["expander"],
-            selector=given["selector"],
-            skip_if=given["skip_if"],
-            dedup_key=passage_dedup_key(given["dedup_key"]),
-            telemetry=given["telemetry"],
-            limiter=given["limiter"],
-            options=self.options,
-        )
+        self._pipeline = self._pipeline_over(self._store, self.options)
 
     @property
     def pipeline(self) -> PerspectivePipeline:
@@ -315,12 +254,6 @@ class PerspectiveRetriever(PerspectiveComponent):
 
     def _check(self, changes: Options) -> None:
         changed_options(self.options, changes, parameters=("filters", "perspectives", "top_k"))
-
-    def _sides(
-        self, given: Sequence[Perspective | str] | None
-    ) -> Sequence[Perspective | str] | None:
-        sides: Sequence[Perspective | str] | None = self._given["perspectives"]
-        return sides if given is None else given
 
     def _filters(self, given: dict[str, Any] | None) -> dict[str, Any] | None:
         own, policy = self._given["filters"], self._given["filter_policy"]

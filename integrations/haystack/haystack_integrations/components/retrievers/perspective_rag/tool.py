@@ -10,7 +10,13 @@ from haystack.tools import ComponentTool
 from typing_extensions import Self
 
 from haystack_integrations.common.perspective_rag.documents import as_text
-from perspective_rag.extend import TOOL_DESCRIPTION, TOOL_NAME, TOOL_PERSPECTIVES, TOOL_QUERY
+from perspective_rag.extend import (
+    TOOL_DESCRIPTION,
+    TOOL_NAME,
+    TOOL_PERSPECTIVES,
+    TOOL_QUERY,
+    tool_perspectives,
+)
 
 _SCHEMA = {
     "type": "object",
@@ -44,13 +50,15 @@ class SearchForModel:
     @component.output_types(documents=list[Document], report=dict[str, Any])
     def run(self, query: str, perspectives: list[str] | None = None) -> dict[str, Any]:
         """The retriever's outputs; blank perspectives are left out."""
-        found: dict[str, Any] = self.retriever.run(query, _without_blanks(perspectives))
+        found: dict[str, Any] = self.retriever.run(query, tool_perspectives(perspectives))
         return found
 
     @component.output_types(documents=list[Document], report=dict[str, Any])
     async def run_async(self, query: str, perspectives: list[str] | None = None) -> dict[str, Any]:
         """The same, without blocking the event loop."""
-        found: dict[str, Any] = await self.retriever.run_async(query, _without_blanks(perspectives))
+        found: dict[str, Any] = await self.retriever.run_async(
+            query, tool_perspectives(perspectives)
+        )
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,8 +84,3 @@ def search_tool(
         parameters=_SCHEMA,
         outputs_to_string={"source": "documents", "handler": as_text},
     )
-
-
-def _without_blanks(perspectives: list[str] | None) -> list[str] | None:
-    """What a model filled in, without the blanks; None where nothing is left."""
-    return [text for text in perspectives or () if text.strip()] or None
