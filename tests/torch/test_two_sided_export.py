@@ -18,7 +18,6 @@ from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.two_sided import OnnxSides
 from perspective_rag_train.two_sided import train
 from perspective_rag_train.two_sided.data import Source
-from perspective_rag_train.two_sided.distil import Distillation
 from perspective_rag_train.two_sided.export import averaged_network, export, provenance_of
 from perspective_rag_train.two_sided.network import Encoding, from_base, from_config, probabilities
 from perspective_rag_train.two_sided.recipe import CHECKPOINT, CURVE, Recipe
@@ -148,28 +147,3 @@ def test_a_training_ends_with_its_last_row_and_goes_on_where_more_are_planned(
 def figures(found):
     assert found.shape == (2, 4)
     return {"auc": math.nan, "right": math.nan}
-
-
-def test_a_shallower_network_learns_from_the_larger_one_what_nobody_labelled(
-    base, exported, tmp_path, monkeypatch
-):
-    network, _ = exported
-    row = {"statement": "zoos teach", "opposite": "zoos suffer", "document": "children learn"}
-    labelled = {**row, "document": "here", "label": "O"}
-    monkeypatch.setattr(train, "sources", lambda _: [Source("natural", 1.0, 1.0, [labelled])])
-    monkeypatch.setattr(train, "assess", lambda read, *_, **__: {})
-    recipe = Recipe(rows=40, layers=1, frozen_layers=0, max_tokens=64, tokens_per_step=192)
-    run = Distillation(tmp_path, tmp_path, base, recipe, teacher=network, unlabelled=[row])
-    assert len(run.network.encoder.encoder.layer) == 1
-    assert len(network.encoder.encoder.layer) == 2
-    kept = run.network.encoder.encoder.layer[0].state_dict()
-    last = network.encoder.encoder.layer[1].state_dict()
-    assert all(torch.equal(kept[name], last[name]) for name in last)
-    ids, mask = torch.full((2, 9), 5), torch.ones((2, 9), dtype=torch.long)
-    gold = torch.tensor([[math.nan] * 4, [0.0, 1.0, 0.0, 0.0]])
-    soft = torch.softmax(network(ids, mask), dim=1)
-    target = run._target(ids, mask, gold)
-    assert torch.allclose(target[0], soft[0], atol=0.02)
-    assert torch.allclose(target[1], (gold[1] + soft[1]) / 2, atol=0.02)
-    run.train()
-    assert run.progress == 1.0

@@ -1,4 +1,4 @@
-"""``python -m perspective_rag_train.two_sided``: train, assess, export, thresholds."""
+"""``python -m perspective_rag_train.two_sided``: train, assess, label, export, thresholds."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def main() -> None:
         Run(options.folder, options.data, options.base, recipe, options.weights).train()
     elif options.command == "assess":
         say = assess(_reader(options), options.data, at_most=options.at_most)
+    elif options.command == "label":
+        from perspective_rag_train.two_sided.label import label
+
+        say = {"rows": label(_reader(options), options.rows, options.out)}
     elif options.command == "export":
         from perspective_rag.addons import LargerSettings
         from perspective_rag_train.two_sided.export import (
@@ -78,11 +82,17 @@ def _parser() -> argparse.ArgumentParser:
     for each in fields(Recipe):
         train.add_argument("--" + each.name.replace("_", "-"), type=type(each.default))
 
-    test = commands.add_parser("assess", parents=[data], help="what the development sets say")
-    test.add_argument("--base", type=Path, help="folder of all-mpnet-base-v2, with --folder")
-    which = test.add_mutually_exclusive_group(required=True)
+    judge = argparse.ArgumentParser(add_help=False)
+    judge.add_argument("--base", type=Path, help="folder of all-mpnet-base-v2, with --folder")
+    which = judge.add_mutually_exclusive_group(required=True)
     which.add_argument("--folder", type=Path, help="a run's folder: its last checkpoint")
     which.add_argument("--model", type=Path, help="folder of an exported judge")
+
+    soft = commands.add_parser("label", parents=[judge], help="soft labels to learn from")
+    soft.add_argument("--rows", type=Path, required=True, help="statement, opposite and document")
+    soft.add_argument("--out", type=Path, required=True, help="file to write, or to go on with")
+
+    test = commands.add_parser("assess", parents=[data, judge], help="what the sets say")
     test.add_argument("--at-most", type=int, default=0, help="cases of a set (0: all)")
 
     out = commands.add_parser("export", parents=[data, run], help="the last checkpoint as int8")

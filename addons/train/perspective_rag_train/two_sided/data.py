@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,10 +27,7 @@ called), and ``texts`` with one label for each question, relative to its ``state
 """
 
 Target = tuple[float, float, float, float]
-UNKNOWN = (math.nan,) * 4
-"""Of a row that nobody labelled: a distillation asks its teacher."""
-TARGETS: dict[str | None, Target] = {
-    None: UNKNOWN,
+TARGETS: dict[str, Target] = {
     "S": (1.0, 0.0, 0.0, 0.0),
     "s": (0.75, 0.0, 0.2, 0.05),
     "N": (0.0, 0.0, 1.0, 0.0),
@@ -180,15 +176,15 @@ def as_row(row: dict[str, Any], rng: random.Random, group: str = "") -> Row:
     """
     statement, opposite = row["statement"].strip(), (row.get("opposite") or "").strip()
     if row.get("for") and rng.random() < 0.3:
-        return Row(row["for"], row["against"], row["document"], TARGETS[row.get("label")], group)
+        return Row(row["for"], row["against"], row["document"], TARGETS[row["label"]], group)
     if not opposite:
         opposite = negate(statement)
-    elif rng.random() < (0.6 if row.get("label") == "N" else 0.3):
+    elif rng.random() < (0.6 if row["label"] == "N" else 0.3):
         if rng.random() < 0.5:
             opposite = negate(statement)
         else:
             statement = negate(opposite)
-    return Row(statement, opposite, row["document"], TARGETS[row.get("label")], group)
+    return Row(statement, opposite, row["document"], TARGETS[row["label"]], group)
 
 
 def _turns(rows: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[dict[str, Any]]:

@@ -68,15 +68,6 @@ def from_config(base: Path) -> TwoSided:
     return TwoSided(AutoModel.from_config(config, attn_implementation="eager"), config.hidden_size)
 
 
-def shallower(network: TwoSided, layers: int) -> TwoSided:
-    """The network with ``layers`` of its encoder's layers: evenly spread, the last among them."""
-    own = network.encoder.encoder.layer
-    kept = [own[round((i + 1) * len(own) / layers) - 1] for i in range(layers)]
-    network.encoder.encoder.layer = nn.ModuleList(kept)
-    network.encoder.config.num_hidden_layers = layers
-    return network
-
-
 def _config(base: Path) -> Any:
     config = AutoConfig.from_pretrained(base)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.05

@@ -14,7 +14,7 @@ class Recipe:
     learning rate follow their share.
 
     ``tokens_per_step`` fits a processor's core; a GPU takes 16 times as many. ``frozen_layers``
-    are the encoder's lowest, which stay as they were; ``layers`` is how many a distillation keeps.
+    are the encoder's lowest, which stay as they were.
     """
 
     rows: int = 1_000_000
@@ -25,7 +25,6 @@ class Recipe:
     tokens_per_step: int = 1536
     max_tokens: int = 192
     frozen_layers: int = 4
-    layers: int = 12
     averaging: float = 0.995
     checkpoint_minutes: float = 10.0
     assess_minutes: float = 30.0

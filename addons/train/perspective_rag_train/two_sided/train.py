@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from perspective_rag_train.two_sided.assess import assess
-from perspective_rag_train.two_sided.data import Row, Source, mixed, sources
+from perspective_rag_train.two_sided.data import Row, mixed, sources
 from perspective_rag_train.two_sided.network import (
     Encoding,
     TwoSided,
@@ -38,8 +37,8 @@ AHEAD = 16
 
 
 class Run:
-    """A training in ``folder``: gone on with where a checkpoint lies there; else begun from
-    ``network``, from the exported judge in ``weights``, or from ``base``.
+    """A training in ``folder``: gone on with where a checkpoint lies there; else begun from the
+    exported judge in ``weights``, else from ``base``.
     """
 
     def __init__(
@@ -49,8 +48,6 @@ class Run:
         base: Path,
         recipe: Recipe,
         weights: Path | None = None,
-        *,
-        network: TwoSided | None = None,
     ) -> None:
         self.folder, self.data, self.recipe = folder, data, recipe
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +55,7 @@ class Run:
         torch.manual_seed(recipe.seed)
         self.encoding = Encoding(base / "tokenizer.json", recipe.max_tokens)
         self.device = torch.device(recipe.device)
-        self.network = network or (from_base(base) if weights is None else from_config(base))
+        self.network = from_base(base) if weights is None else from_config(base)
         saved = folder / CHECKPOINT
         if weights is not None:
             load_onnx(self.network, weights / "model.onnx")
@@ -141,7 +138,7 @@ class Run:
 
     def _batches(self) -> Iterator[list[tuple[list[int], Row]]]:
         """Batches of rows of like length, about ``tokens_per_step`` tokens each."""
-        rows = mixed(self._sources(), self.recipe.seed + self.steps, lambda: self.progress)
+        rows = mixed(sources(self.data), self.recipe.seed + self.steps, lambda: self.progress)
         rng = np.random.default_rng(self.recipe.seed + self.steps)
         while True:
             drawn = [next(rows) for _ in range(self.recipe.tokens_per_step // 6)]
@@ -162,7 +159,6 @@ class Run:
         target = torch.tensor([row.target for _, row in batch], device=self.device)
         with faster(self.device):
             logits = self.network(ids, mask)
-        target = self._target(ids, mask, target)
         loss = -(target * torch.log_softmax(logits.float(), dim=1)).sum(dim=1).mean()
         loss.backward()
         torch.nn.utils.clip_grad_norm_([p for _, p in self.learned], 1.0)
@@ -177,13 +173,6 @@ class Run:
             for name, parameter in self.learned:
                 self.average[name].lerp_(parameter, 1 - keep)
         return float(loss.detach())
-
-    def _sources(self) -> list[Source]:
-        return sources(self.data)
-
-    def _target(self, ids: Tensor, mask: Tensor, gold: Tensor) -> Tensor:
-        """The probabilities (n, 4) to learn: those of the labels."""
-        return gold
 
     def _schedule(self) -> float:
         """Up in ``warmup``, level, then down to nothing in ``cooldown`` of the planned rows.
