@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perspective_rag import Passage, Perspective, run
+from benchmarks.debates.experiment import measure, read_asked, read_labels
+from perspective_rag import Corpus, Passage, Perspective, local_pipeline, run
 from perspective_rag.local.judges import PACKAGE, larger_judge
 
 FOR = Perspective("support", "Private cars should be banned from city centres")
@@ -37,3 +38,14 @@ def test_each_text_is_on_its_side_whatever_the_order(judge):
     assert one[0, 0] > 0.5 > 0.2 > one[0, 1]
     assert one[1, 1] > 0.5 > 0.2 > one[1, 0]
     np.testing.assert_allclose(one, two[:, ::-1], atol=0.15)
+
+
+@pytest.mark.slow
+def test_what_it_lists_in_the_sample_debates_is_right(judge):
+    """The debates are the demonstration. Where new weights misread one, write the sample again."""
+    own = [each for each in read_asked() if not each.reworded]
+    pipeline = local_pipeline(Corpus.example(), discover=2)
+    assert pipeline.second_judge is judge
+    found = measure(pipeline, own, read_labels())
+    assert [line for row in found["rows"] for line in row["wrong"]] == []
+    assert sum(row["every_side"] for row in found["rows"]) >= 11
