@@ -20,7 +20,7 @@ from perspective_rag_train.two_sided import train
 from perspective_rag_train.two_sided.data import Source
 from perspective_rag_train.two_sided.export import averaged_network, export, provenance_of
 from perspective_rag_train.two_sided.network import Encoding, from_base, from_config, probabilities
-from perspective_rag_train.two_sided.recipe import CHECKPOINT, CURVE, Recipe
+from perspective_rag_train.two_sided.recipe import CURVE, Recipe
 from perspective_rag_train.two_sided.train import Run
 from perspective_rag_train.two_sided.weights import load_onnx
 from tests.larger_model import WORDS, write_small_judge
@@ -110,13 +110,23 @@ def test_a_training_begins_from_the_exported_weights_and_goes_on_from_its_checkp
     for values in run.average.values():
         values.add_(0.5)
     run._save()
-    averaged, trained = averaged_network(tmp_path / CHECKPOINT, base)
+    averaged, trained = averaged_network([tmp_path], base)
     assert trained == {"hours": 0.01, "steps": 2, "rows": 9}
     named = dict(averaged.named_parameters())
     assert all(torch.equal(named[name], values) for name, values in run.average.items())
     (tmp_path / CURVE).write_text('{"hours": 0.01}\n', encoding="utf-8")
     assert provenance_of(tmp_path, trained)["recipe"]["frozen_layers"] == 1
-    assert Run(tmp_path, tmp_path, base, recipe, folder).steps == 2
+    again = Run(tmp_path, tmp_path, base, recipe, folder)
+    assert again.steps == 2
+    again.folder = tmp_path / "second"
+    again.folder.mkdir()
+    for values in again.average.values():
+        values.add_(1.0)
+    again._save()
+    both, _ = averaged_network([tmp_path, again.folder], base)
+    for name, values in both.named_parameters():
+        if name in run.average:
+            assert torch.allclose(values, run.average[name] + 0.5, atol=1e-5), name
 
 
 def test_a_training_ends_with_its_last_row_and_goes_on_where_more_are_planned(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag_train.two_sided.assess import Reader, assess
-from perspective_rag_train.two_sided.recipe import CHECKPOINT, Recipe
+from perspective_rag_train.two_sided.recipe import Recipe
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
             provenance_of,
         )
 
-        network, trained = averaged_network(options.folder / CHECKPOINT, options.base)
+        network, trained = averaged_network([options.folder, *options.beside], options.base)
         say = export(
             network,
             options.base / "tokenizer.json",
@@ -61,7 +61,7 @@ def _reader(options: argparse.Namespace) -> Reader:
     from perspective_rag_train.two_sided.export import averaged_network
     from perspective_rag_train.two_sided.network import Encoding, read
 
-    network, _ = averaged_network(options.folder / CHECKPOINT, options.base)
+    network, _ = averaged_network([options.folder], options.base)
     encoding = Encoding(options.base / "tokenizer.json")
     return lambda texts: read(network, encoding, texts)
 
@@ -97,6 +97,9 @@ def _parser() -> argparse.ArgumentParser:
 
     out = commands.add_parser("export", parents=[data, run], help="the last checkpoint as int8")
     out.add_argument("--out", type=Path, required=True, help="folder to write")
+    out.add_argument(
+        "--beside", type=Path, action="append", default=[], help="a run to average with it"
+    )
 
     fit = commands.add_parser("thresholds", parents=[data], help="when a passage is listed")
     fit.add_argument("--model", type=Path, required=True, help="folder of an exported judge")

@@ -27,6 +27,7 @@ from perspective_rag_train.two_sided.network import (
     from_base,
     padded,
 )
+from perspective_rag_train.two_sided.recipe import CHECKPOINT
 from perspective_rag_train.two_sided.weights import ROWS, SCALES, ZERO
 
 BASE = {"model": "sentence-transformers/all-mpnet-base-v2", "licence": "Apache-2.0"}
@@ -49,17 +50,20 @@ class _Named(nn.Module):  # type: ignore[misc]
         return logits
 
 
-def averaged_network(checkpoint: Path, base: Path) -> tuple[TwoSided, dict[str, Any]]:
-    """The averaged network of a run's checkpoint, and the hours, steps and rows it has seen.
+def averaged_network(folders: Sequence[Path], base: Path) -> tuple[TwoSided, dict[str, Any]]:
+    """The averaged network of a run's last checkpoint, and the hours, steps and rows it has seen.
 
-    Layers that were not trained are those of ``base``.
+    Of several runs it is the mean of their weights (Wortsman et al. 2022, "uniform soup"): they
+    must have begun alike. Layers that were not trained are those of ``base``.
     """
     network = from_base(base, attention="eager")
-    state = torch.load(checkpoint, weights_only=True, mmap=True)
+    states = [torch.load(each / CHECKPOINT, weights_only=True, mmap=True) for each in folders]
+    state, *others = states
     named = dict(network.named_parameters())
     with torch.no_grad():
         for name, values in state["average"].items():
-            named[name].copy_(values)
+            total = sum((each["average"][name] for each in others), values)
+            named[name].copy_(total / len(states))
     hours = round(state["seconds"] / 3600, 3)
     return network.eval(), {"hours": hours, "steps": state["steps"], "rows": state["rows"]}
 
