@@ -56,8 +56,9 @@ def test_a_question_without_sides_and_sides_of_ones_own(assistant, capsys, tmp_p
     code, out, _ = ask(assistant, capsys, tmp_path, "--question", "What is a basic income?")
     assert code == 0
     assert "Passages" in out
-    sides = ["--perspective", "Cats are good pets.", "--perspective", "Submarines are good pets."]
-    code, out, _ = ask(assistant, capsys, tmp_path, "--question", "Which pet is best?", *sides)
+    clear = "Private cars should be banned from city centres."
+    sides = ["--perspective", clear, "--perspective", "Submarines are good pets."]
+    code, out, _ = ask(assistant, capsys, tmp_path, "--question", "What about cars?", *sides)
     assert code == 0
     assert "Submarines are good pets." in out
 

@@ -51,6 +51,7 @@ from perspective_rag.flow.steps import Reply
 from perspective_rag.flow.trace import degrade
 from perspective_rag.identity import normalised_text, passage_key
 from perspective_rag.judge.llm_list import find_quote
+from perspective_rag.judge.settings import personal
 from perspective_rag.judge.windows import telling, titled_pieces, windows
 from perspective_rag.listing import ListingRule
 from perspective_rag.local.chat import bare_token, choice_of
@@ -251,6 +252,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "without_nul": without_nul,
     "nfkc": nfkc,
     "passage_key": lambda text: passage_key(Passage("", text, {"source": text})),
+    "personal": personal,
     "windows": lambda text: windows(text, 60),
     "overlapping windows": lambda text: windows(text, 60, 20),
     "telling": lambda text: telling(windows(text, 60), text),
