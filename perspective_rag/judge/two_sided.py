@@ -14,7 +14,7 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.judge.models import PairEncoder, cores, onnx_runtime
+from perspective_rag.judge.models import PairEncoder, cores, onnx_runtime, onnx_session
 from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.windows import telling, windows
@@ -57,11 +57,7 @@ class OnnxSides:
         if self._start is None or self._end is None:
             raise ConfigError(f"{folder / 'tokenizer.json'} lacks the tokens <s> and </s>")
         self._encoder = PairEncoder(tokenizer, self.settings.max_tokens)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnx_session(onnxruntime, folder / "model.onnx")
         self._readers = ThreadPoolExecutor(threads or cores(), thread_name_prefix="larger-judge")
 
     def pieces(self, text: str, statements: tuple[str, str]) -> list[str]:

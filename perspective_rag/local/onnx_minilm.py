@@ -17,6 +17,7 @@ import numpy as np
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
+from perspective_rag.judge.models import onnx_session
 from perspective_rag.listing import PACKAGED
 from perspective_rag.maths.vectors import normalised
 from perspective_rag.types import Matrix
@@ -202,14 +203,8 @@ class OnnxMiniLM:
             import onnxruntime
         except ImportError as error:
             raise MissingDependency("local", _PURPOSE) from error
-        options = onnxruntime.SessionOptions()
-        # Threads that spin while they wait take a busy machine's cores from everything else.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.intra_op_num_threads = 1
         try:
-            session = onnxruntime.InferenceSession(
-                str(self._model_path), options, providers=["CPUExecutionProvider"]
-            )
+            session = onnx_session(onnxruntime, self._model_path)
         except Exception as error:  # onnxruntime has an error class of its own for each cause
             raise ConfigError(f"{self._model_path} is not a usable ONNX model: {error}") from error
         unknown = {each.name for each in session.get_inputs()} - _FED
