@@ -71,13 +71,17 @@ class ExtractiveAnswerer:
         self.sentences = count("sentences", sentences)
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:
-        """The same as ``Answerer.answer``: one claim a sentence, in the words of the passage it
-        cites.
+        """One claim a sentence, in the words of the passage it cites; none is used twice.
 
-        None is used twice. A judge that fails is recorded. The caller adds the trace. Perspectives
-        under which no passage is listed are ``unsupported``. Without perspectives, or where no
-        judge looked at the passages, the claim is the sentence that fits the question best; where
-        the corpus says nothing about it there is none.
+        A judge that fails is recorded. The caller adds the trace.
+
+        Args:
+            result: What was retrieved and judged.
+
+        Returns:
+            The claims; perspectives under which no passage is listed are ``unsupported``. Without
+            perspectives, or where no judge looked at the passages, the claim is the sentence that
+            fits the question best; where the corpus says nothing about it there is none.
         """
         summary = standing(result)
         if result.says_nothing:

@@ -97,21 +97,34 @@ class GroundedAnswerer:
         self.fallback: Answerer = fallback or ExtractiveAnswerer()
 
     def answer(self, result: RetrievalResult) -> Flow[Answer]:
-        """The same as ``Answerer.answer``; the pipeline then checks the citations and adds the
-        trace.
+        """Writes the answer; the pipeline then checks its citations and adds the trace.
 
         Citations of passages that do not exist are removed, and claims left without one are
         dropped; both are recorded. No passages, or none about the question, give no claims and cost
-        no call. ``unsupported`` are the perspectives that no passage supports and no claim speaks
-        for.
+        no call.
+
+        Args:
+            result: What the pipeline found.
+
+        Returns:
+            The claims; ``unsupported`` are the perspectives that no passage supports and no claim
+            speaks for.
         """
         return self.answer_telling(result, None)
 
     def answer_telling(
         self, result: RetrievalResult, tell: Callable[[Claim], None] | None
     ) -> Flow[Answer]:
-        """The same as ``TellsClaims.answer_telling``; claims come early only from a model that
-        gives its reply piece by piece (``StreamsText``). Without ``tell`` nobody is told.
+        """Writes the answer and tells of each claim as soon as it is complete.
+
+        Claims come early only from a model that gives its reply piece by piece (``StreamsText``).
+
+        Args:
+            result: What the pipeline found.
+            tell: Called with each claim. None: nobody is told.
+
+        Returns:
+            As ``answer``.
         """
         summary = standing(result)
         places = _arranged(result)

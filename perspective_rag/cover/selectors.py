@@ -65,8 +65,14 @@ class PlainFirst:
     """
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The same as ``Selector.select``, with 1 - ``coverage_weight`` as the weight of relevance;
-        scores never rise.
+        """Chooses, with 1 - ``coverage_weight`` as the weight of relevance.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
         """
         picked = plain_first(
             choice.support,
@@ -90,8 +96,14 @@ class JointCoverage:
     """
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The same as ``Selector.select``; then what is listed under a perspective short of its
-        quota is let in. Scores never rise.
+        """Chooses, then lets in what is listed under a perspective short of its quota.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
         """
         picked = joint_coverage(
             choice.relevance,
@@ -118,7 +130,15 @@ class GreedyCoverage:
     relevance_weight: float = 0.5
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The same as ``Selector.select``, one after the other, with the value of each pick."""
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
+        """
         return coverage_greedy(
             choice.relevance,
             choice.support,
@@ -144,7 +164,14 @@ class XQuAD:
     inferred: bool = False
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The same as ``Selector.select``, one after the other, with the value of each pick.
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
 
         Raises:
             ConfigError: A cosine to the question or to a perspective is not known.
@@ -172,7 +199,14 @@ class MMR:
     mmr_lambda: float = 0.5
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The same as ``Selector.select``, one after the other, with the value of each pick.
+        """Chooses one candidate after the other.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, in the order picked, with the value of each pick.
 
         Raises:
             ConfigError: A vector of a candidate, or its cosine to the question, is not known.
@@ -188,7 +222,15 @@ class TopK:
     """The first k of plain search with the question, whatever a judge says."""
 
     def select(self, choice: Choice, k: int) -> Selection:
-        """The same as ``Selector.select``: the first k, with 1 / place as score."""
+        """Takes the first k.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates, with 1 / place as score.
+        """
         order = choice.plain_order()[:k]
         return Selection(tuple(order), tuple(1.0 / place for place in range(1, len(order) + 1)))
 

@@ -69,7 +69,17 @@ class CachedJudge(OfListReader, TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The same as ``JudgesSides.judge_sides``; asks the judge what is not in the file."""
+        """Judges passages beside two sides that contradict each other.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
+                not known.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where the judge failed.
+        """
         if not passages:
             return np.zeros((0, 2))
         keys = _keys_of_sides(self.revision, sides, passages, relevance)
@@ -116,10 +126,20 @@ class CachedJudge(OfListReader, TableOfPairs):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The same as ``JudgesLists.judge_list``.
+        """Judges the passages of a question together.
 
-        A verdict is kept by question, sides and passage, whatever list it was made in; those of a
-        fallback are not kept.
+        A verdict is kept by question, sides and passage, whatever list it was made in.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: Its perspectives.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
+                not known.
+            exclusive: True where the perspectives contradict each other.
+
+        Returns:
+            The verdicts with their proofs. Those of a fallback are not kept.
         """
         inner = self.inner
         assert isinstance(inner, JudgesLists)

@@ -98,10 +98,19 @@ class CascadeJudge(OfInner, TableOfPairs):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The same as ``JudgesSides.judge_sides``.
+        """Judges passages beside two sides that contradict each other.
 
         What is unrelated to both sides is ruled out; ``judge`` reads the rest beside both;
         ``llm_judge`` is asked about the uncertain ones.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); NaN where it is
+                not known.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where every stage failed.
         """
         support: Matrix = np.zeros((len(passages), 2))
         near = []

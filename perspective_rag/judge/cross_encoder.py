@@ -22,11 +22,18 @@ from perspective_rag.validation import between
 
 # What models call the three classes.
 _CLASS_NAMES = {
-    "support": "support,supports,entailment,entail,favor,favour,agree,pro,yes,true".split(","),
-    "oppose": "oppose,opposes,contradiction,contradict,refute,refutes,against,disagree,con".split(
-        ","
-    ),
-    "neutral": "neutral,not_entailment,not enough info,none,unrelated,discuss,no,false".split(","),
+    name: called.split(", ")
+    for name, called in (
+        ("support", "support, supports, entailment, entail, favor, favour, agree, pro, yes, true"),
+        (
+            "oppose",
+            "oppose, opposes, contradiction, contradict, refute, refutes, against, disagree, con",
+        ),
+        (
+            "neutral",
+            "neutral, not_entailment, not enough info, none, unrelated, discuss, no, false",
+        ),
+    )
 }
 
 
@@ -415,7 +422,7 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The same as ``JudgesSides.judge_sides``.
+        """Judges passages beside two sides that contradict each other.
 
         The evidence for a side A against B is
 
@@ -423,8 +430,17 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
 
         with s and o the logits of support and oppose less that of neutral, c the cosine, and
         weights that are stored with the model. P(supports A), P(supports B) and P(neither) are the
-        softmax of e(A), e(B) and 0; of a long passage P = max over its windows. Where one cosine is
-        NaN, not known, all passages are judged without, on the same scale.
+        softmax of e(A), e(B) and 0; of a long passage P = max over its windows.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question on the scale of the packaged encoder,
+                shape (n_passages,). Where one is NaN, not known, all are judged without, on the
+                same scale.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where the model failed.
         """
         texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
         if not texts:

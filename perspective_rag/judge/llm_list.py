@@ -414,7 +414,15 @@ class LLMListJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The same as ``Judge.judge``: one list, without the question."""
+        """Judges every passage beside every perspective, without the question.
+
+        Args:
+            perspectives: The perspectives of a question.
+            passages: The passages to judge.
+
+        Returns:
+            P(support), shape (n_passages, n_perspectives); NaN where it could not be judged.
+        """
         unknown = np.full(len(passages), np.nan)
         judged = yield from self.judge_list("", perspectives, passages, unknown)
         return judged.support
@@ -425,8 +433,16 @@ class LLMListJudge:
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The same as ``JudgesSides.judge_sides``: one list, without the question; only
-        ``fallback`` reads the relevance.
+        """Judges passages beside two sides that contradict each other, without the question.
+
+        Args:
+            sides: The two sides.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); only
+                ``fallback`` reads it.
+
+        Returns:
+            P(support) of each side, shape (n_passages, 2); NaN where it could not be judged.
         """
         judged = yield from self.judge_list("", sides, passages, relevance, exclusive=True)
         return judged.support
@@ -440,8 +456,19 @@ class LLMListJudge:
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The same as ``JudgesLists.judge_list``; only ``fallback`` reads ``relevance`` and
-        ``exclusive``.
+        """Judges all passages of a question together.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: Its perspectives.
+            passages: The passages to judge.
+            relevance: Cosine of each passage to the question, shape (n_passages,); only
+                ``fallback`` reads it.
+            exclusive: True where the perspectives contradict each other; only ``fallback`` reads
+                it.
+
+        Returns:
+            The verdicts with their proofs; NaN where it could not be judged.
         """
         reading = _Reading(len(passages), perspectives)
         if passages and perspectives:

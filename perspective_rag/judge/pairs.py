@@ -92,7 +92,15 @@ class TableOfPairs:
     def judge(
         self: JudgesPairs, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The same as ``Judge.judge``."""
+        """Judges every passage beside every perspective.
+
+        Args:
+            perspectives: The perspectives of a question.
+            passages: The passages to judge.
+
+        Returns:
+            P(support), shape (n_passages, n_perspectives); NaN where it could not be judged.
+        """
         shape = (len(passages), len(perspectives))
         if not passages or not perspectives:
             return np.zeros(shape)
@@ -217,7 +225,14 @@ class CallableJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The same as ``Judge.judge``: asks the function once about all passages and perspectives.
+        """Asks the function once about all passages and perspectives.
+
+        Args:
+            perspectives: The perspectives of a question.
+            passages: The passages to judge.
+
+        Returns:
+            P(support), shape (n_passages, n_perspectives); NaN where the function could not say.
 
         Raises:
             ConfigError: The rows have another shape, or hold numbers outside [0, 1].

@@ -35,7 +35,15 @@ class WatchedJudge(OfListReader):
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The same as ``Judge.judge``."""
+        """Asks the judge.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m), as the judge gives it.
+        """
         flow = judge_table(self.inner, perspectives, passages)
         return self._watching(flow, perspectives, passages)
 
@@ -45,7 +53,16 @@ class WatchedJudge(OfListReader):
         passages: Sequence[Passage],
         relevance: Vector,
     ) -> Flow[Matrix]:
-        """The same as ``JudgesSides.judge_sides``."""
+        """Asks the judge about two opposite sides.
+
+        Args:
+            sides: The two statements.
+            passages: n passages.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+
+        Returns:
+            Shape (n, 2), as the judge gives it.
+        """
         flow = judge_two(self.inner, sides, passages, relevance)
         return self._watching(flow, sides, passages)
 
@@ -58,7 +75,18 @@ class WatchedJudge(OfListReader):
         *,
         exclusive: bool = False,
     ) -> Flow[Judged]:
-        """The same as ``JudgesLists.judge_list``."""
+        """Asks the judge about a list of candidates.
+
+        Args:
+            question: The question; may be empty.
+            perspectives: m sides.
+            passages: n passages.
+            relevance: Shape (n,), as for ``JudgesSides.judge_sides``.
+            exclusive: True: the perspectives contradict each other.
+
+        Returns:
+            What the judge says.
+        """
         assert isinstance(self.inner, JudgesLists)
         answer = self.inner.judge_list(
             question, perspectives, passages, relevance, exclusive=exclusive

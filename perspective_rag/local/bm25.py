@@ -186,10 +186,18 @@ class BM25Store:
         return store
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The same as ``Store.search``, by BM25; ``vector`` is not used.
+        """The k best passages for a text.
 
-        ``filter`` is a predicate on passages, or a mapping of metadata fields to the values they
-        must equal. There are fewer than k hits where fewer passages share a word with the text.
+        Args:
+            text: What is searched for.
+            vector: Not used.
+            k: Maximum number of hits.
+            filter: A predicate on passages, or a mapping of metadata fields to the values they must
+                equal.
+
+        Returns:
+            Hits with their BM25 scores, best first; fewer than k where fewer share a word with the
+            text.
         """
         wanted = count("k", k)
         kept = passing(self._passages, filter)

@@ -45,7 +45,13 @@ class CallableEmbedder:
         return _rows(self._queries, texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """The same as ``Embedder.embed_passages``.
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            One row for each, shape (n, d).
 
         Raises:
             ConfigError: The function's rows do not fit the texts.
@@ -77,7 +83,16 @@ class CallableStore:
         self._afunction = afunction
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The same as ``Store.search``: what the function finds.
+        """What the function finds.
+
+        Args:
+            text: What is searched for.
+            vector: Its vector, shape (d,); None for a store that searches by text.
+            k: Maximum number of hits.
+            filter: Handed to the function. None: no filter.
+
+        Returns:
+            At most k hits, best first.
 
         Raises:
             CapabilityError: There is a filter, and the function takes none.
@@ -127,7 +142,13 @@ class CallableLLM:
         self._afunction = afunction
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The same as ``LLM.complete``: the function's reply.
+        """The function's reply.
+
+        Args:
+            prompt: What is asked.
+
+        Returns:
+            The reply.
 
         Raises:
             LLMError: The function failed; the cause is kept.

@@ -118,10 +118,18 @@ class NumpyStore:
             self._add(start, np.ascontiguousarray(normalised(piece), dtype=np.float32))
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The same as ``Store.search``, by cosine; ``text`` is not used.
+        """The k passages nearest to a vector.
 
-        ``filter`` is a predicate on passages, or a mapping of metadata fields to the values they
-        must equal.
+        Args:
+            text: Not used.
+            vector: The query's vector, shape (d,).
+            k: Maximum number of hits.
+            filter: A predicate on passages, or a mapping of metadata fields to the values they must
+                equal.
+
+        Returns:
+            Hits with their cosines in [-1, 1], best first; fewer than k where fewer pass the
+            filter.
 
         Raises:
             ConfigError: There is no vector, it has another length, or the filter is something else.
@@ -149,7 +157,14 @@ class NumpyStore:
         return await in_thread(self.search, text, vector, k=k, filter=filter)
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
-        """The same as ``KeepsEmbeddings.embeddings_of``: unit rows, found by the passages' ids."""
+        """The vectors of passages, found by their ids.
+
+        Args:
+            passages: Any passages.
+
+        Returns:
+            Unit rows, shape (n_passages, d); NaN for passages that are not in the store.
+        """
         result: Matrix = np.full((len(passages), self._dimensions), np.nan, dtype=np.float32)
         for row, passage in zip(result, passages, strict=True):
             position = self._position(passage.id)

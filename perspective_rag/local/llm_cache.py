@@ -46,7 +46,13 @@ class CachedLLM:
         return self.llm.name
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The same as ``LLM.complete``: the stored reply, or else the model's.
+        """The stored reply, or else the model's.
+
+        Args:
+            prompt: What is asked.
+
+        Returns:
+            The reply.
 
         Raises:
             LLMError: The model failed.

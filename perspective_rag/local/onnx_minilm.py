@@ -137,8 +137,13 @@ class OnnxMiniLM:
         return self.embed_passages(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """The same as ``Embedder.embed_passages``: rows of length 1, float32; zeros for a blank
-        text.
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            Rows of length 1, shape (n, d), float32; zeros for a blank text.
 
         Raises:
             ConfigError: The model or the tokenizer cannot be used.

@@ -159,7 +159,13 @@ class OpenAICompatibleLLM:
         return f"OpenAICompatibleLLM({self.model!r}, base_url={public_address(self.base_url)!r})"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The same as ``LLM.complete``.
+        """The model's reply.
+
+        Args:
+            prompt: What is asked.
+
+        Returns:
+            The reply with its tokens.
 
         Raises:
             LLMError: There is no reply; the cause is kept.
@@ -171,9 +177,15 @@ class OpenAICompatibleLLM:
         return await arun(self._exchange(prompt), limits=_OWN_LIMITS)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """The same as ``StreamsText.stream``, over a connection of its own.
+        """The reply piece by piece, over a connection of its own.
 
         ``timeout`` holds for connecting, and between two pieces.
+
+        Args:
+            prompt: What is asked.
+
+        Yields:
+            Pieces of the text.
 
         Raises:
             LLMError: There is no reply, or it breaks off; the cause is kept.

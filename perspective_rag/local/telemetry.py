@@ -381,7 +381,15 @@ class OpenTelemetry:
         return self._of_the_process
 
     def observe(self, question: str, options: PipelineOptions) -> Observer:
-        """The same as ``Telemetry.observe``: begins the spans of one request."""
+        """Begins the spans of one request; the pipeline calls it.
+
+        Args:
+            question: The question.
+            options: The options of the request.
+
+        Returns:
+            What is told of the request's steps.
+        """
         return RequestSpans(self._told, question, options)
 
     def __copy__(self) -> OpenTelemetry:

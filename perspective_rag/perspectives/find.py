@@ -251,10 +251,15 @@ class CallableExtractor:
         self.name = name or self._function.name
 
     def extract(self, question: str) -> Flow[Extraction]:
-        """The same as ``Extractor.extract``: what the function finds; strings get the ids p1, p2,
-        ...
+        """What the function finds.
 
         What it raises is raised; the pipeline records it as a degradation.
+
+        Args:
+            question: The question.
+
+        Returns:
+            The perspectives; strings get the ids p1, p2, ...
 
         Raises:
             ConfigError: The function returns something else.

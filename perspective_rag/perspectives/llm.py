@@ -72,8 +72,14 @@ class LLMExtractor:
         self.fallback = fallback
 
     def extract(self, question: str) -> Flow[Extraction]:
-        """The same as ``Extractor.extract``: the neutral question, and perspectives with the ids
-        p1, p2, ... in the model's order. A blank question costs no call.
+        """The neutral question and its perspectives.
+
+        Args:
+            question: The question; a blank one costs no call.
+
+        Returns:
+            Perspectives with the ids "p1", "p2", ... in the model's order; none where the question
+            invites none.
         """
         if not question.strip():
             return Extraction(root=question)

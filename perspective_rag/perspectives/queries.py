@@ -32,7 +32,15 @@ class StatementExpander:
     with_question: bool = False
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
-        """The same as ``Expander.expand``: one query for each perspective, in their order."""
+        """One query for each perspective.
+
+        Args:
+            question: The question.
+            perspectives: Its perspectives.
+
+        Returns:
+            The queries, in the order of the perspectives.
+        """
         lead = f"{question} " if self.with_question else ""
         return [Query(lead + perspective.text, perspective.id) for perspective in perspectives]
 
@@ -42,7 +50,15 @@ class NoExpansion:
     """Searches with the question alone."""
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> list[Query]:
-        """The same as ``Expander.expand``: no further query."""
+        """No further query.
+
+        Args:
+            question: Not used.
+            perspectives: Not used.
+
+        Returns:
+            An empty list.
+        """
         return []
 
 
@@ -99,8 +115,14 @@ class LLMExpander:
         self.template = load_prompt("expand_queries", prompt)
 
     def expand(self, question: str, perspectives: Sequence[Perspective]) -> Flow[list[Query]]:
-        """The same as ``Expander.expand``, perspective by perspective: no query empty, none twice,
-        none the question.
+        """Writes the queries.
+
+        Args:
+            question: The question.
+            perspectives: Its perspectives.
+
+        Returns:
+            The queries, perspective by perspective: none empty, none twice, none the question.
         """
         if not perspectives:
             return []

@@ -452,8 +452,13 @@ class GivenPerspectives:
     perspectives: tuple[Perspective, ...]
 
     def extract(self, question: str) -> Extraction:
-        """The same as ``Extractor.extract``: the given ones, exclusive where they are sides of
-        claims.
+        """The given perspectives.
+
+        Args:
+            question: The question.
+
+        Returns:
+            The question with the perspectives; exclusive where they are the sides of claims.
         """
         return Extraction(
             question,
@@ -568,7 +573,14 @@ class RuleExtractor:
     language: str = "en"
 
     def extract(self, question: str) -> Extraction:
-        """The same as ``Extractor.extract``, by rule."""
+        """The perspectives of a question, by rule.
+
+        Args:
+            question: The question.
+
+        Returns:
+            The perspectives, the sort of question, and how it was read.
+        """
         return extract_by_rule(question, language=self.language)
 
 

@@ -37,7 +37,14 @@ class HashEmbedder:
     embedded: list[str] = field(default_factory=list)
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """The same as ``Embedder.embed_passages``: unit rows, zeros for a text without words."""
+        """Embeds texts.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            Unit rows, shape (n, dimensions); a zero row for a text without words.
+        """
         time.sleep(self.delay)
         if self.before is not None:
             self.before(texts)
@@ -77,8 +84,16 @@ class MemoryStore:
     requests: list[tuple[str, int, Any]] = field(default_factory=list)
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
-        """The same as ``Store.search``, by cosine, or by shared words where ``takes_vector`` is
-        False; ``filter`` is a predicate on passages.
+        """Finds the best passages by cosine, or by shared words where ``takes_vector`` is False.
+
+        Args:
+            text: The query.
+            vector: Its vector, shape (d,).
+            k: Maximum number of hits.
+            filter: True of the passages to search in; None: all.
+
+        Returns:
+            Hits, best first.
 
         Raises:
             ConnectionError: ``text`` is in ``failing``.
@@ -143,7 +158,15 @@ class TableJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The same as ``Judge.judge``: looks every pair up."""
+        """Looks up every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
         return judge_at_once(self._look_up, perspectives, passages)
 
     def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
@@ -180,7 +203,15 @@ class RuleJudge:
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Matrix]:
-        """The same as ``Judge.judge``: asks the function for every pair."""
+        """Asks the function for every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
         return judge_at_once(self._ask, perspectives, passages)
 
     def _ask(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
@@ -210,7 +241,13 @@ class ScriptedLLM:
     prompts: list[Prompt] = field(default_factory=list)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The same as ``LLM.complete``: the next reply, its tokens counted as words.
+        """Gives the next reply.
+
+        Args:
+            prompt: Kept in ``prompts``, and given to ``replies`` where that is a function.
+
+        Returns:
+            The reply; tokens are counted as words.
 
         Raises:
             Exception: The reply is an exception.

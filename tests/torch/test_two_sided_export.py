@@ -157,3 +157,10 @@ def test_a_training_ends_with_its_last_row_and_goes_on_where_more_are_planned(
 def figures(found):
     assert found.shape == (2, 4)
     return {"auc": math.nan, "right": math.nan}
+
+
+def test_data_that_cannot_be_read_end_the_training(base, exported, tmp_path, monkeypatch):
+    rows = [{"statement": "zoos teach", "document": "here", "label": "unheard of"}]
+    monkeypatch.setattr(train, "sources", lambda _: [Source("natural", 1.0, 1.0, rows)])
+    with pytest.raises(KeyError, match="unheard of"):
+        Run(tmp_path, tmp_path, base, Recipe(rows=60, max_tokens=64), exported[1]).train()

@@ -44,16 +44,13 @@ def methods_of(kind: type) -> dict:
 def problem_of(function, docstring: str | None, twins: dict, made: Collection[str] = ()) -> str:
     """What a docstring lacks; empty where it lacks nothing.
 
-    "The same as ``retrieve``, ..." does, where ``twins`` has it with the same parameters, and so does
-    "The same as ``Judge.judge``" for a method of a public protocol. ``made`` are fields that the
-    constructor does not take: they may be explained.
+    "The same as ``retrieve``, ..." does, where ``twins`` has it with the same parameters. ``made``
+    are fields that the constructor does not take: they may be explained.
     """
     wanted, found = parameters(function), explained(docstring or "")
-    same = re.match(r"The same as ``(?:(\w+)\.)?(\w+)``", docstring or "")
-    if same and same[1]:
-        twins = methods_of(getattr(extend, same[1]))
-    if same and same[2] in twins and not found:
-        wanted, found = parameters(twins[same[2]]), parameters(function)
+    same = re.match(r"The same as ``(\w+)``", docstring or "")
+    if same and same[1] in twins and not found:
+        wanted, found = parameters(twins[same[1]]), parameters(function)
     found = [name for name in found if name not in made]
     return "" if found == wanted else f"takes {wanted}, explains {found}"
 

@@ -75,11 +75,25 @@ class CachedEmbedder:
         return own if isinstance(own, RelevanceFloor) else None
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """The same as ``Embedder.embed_passages``, float32."""
+        """Embeds passages.
+
+        Args:
+            texts: The texts of the passages.
+
+        Returns:
+            One row for each, shape (n, d), float32.
+        """
         return self._rows(texts, self._embedder.embed_passages, self._passages, self._file)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """The same as ``Embedder.embed_queries``, float32."""
+        """Embeds queries.
+
+        Args:
+            texts: The queries.
+
+        Returns:
+            One row for each, shape (n, d), float32.
+        """
         return self._rows(texts, self._embedder.embed_queries, self._queries, None)
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from transformers import AutoConfig, AutoModel
 
 START, PAD, SEPARATOR = 0, 1, 2
 WIDTH = 256
+_KEPT_TEXTS = 500_000  # a training sees its texts again
 
 
 class TwoSided(nn.Module):  # type: ignore[misc]
@@ -74,7 +75,7 @@ def _config(base: Path) -> Any:
     return config
 
 
-def faster(device: torch.device) -> torch.autocast:
+def autocast(device: torch.device) -> torch.autocast:
     """Products in bfloat16, unless a processor without such instructions would emulate them, a
     hundred times slower than 32-bit floats.
     """
@@ -90,6 +91,7 @@ class Encoding:
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self.max_tokens = max_tokens
+        self._of = lru_cache(_KEPT_TEXTS)(self._encoded)
 
     def ids(self, first: str, second: str, document: str) -> list[int]:
         """The ids of a passage beside two statements; a long passage loses its end."""
@@ -98,8 +100,7 @@ class Encoding:
         text = text[: self.max_tokens - len(one) - len(two) - 4]
         return [START, *one, SEPARATOR, *two, SEPARATOR, *text, SEPARATOR]
 
-    @lru_cache(maxsize=500_000)  # noqa: B019 - a training has one, and sees its texts again
-    def _of(self, text: str) -> array[int]:
+    def _encoded(self, text: str) -> array[int]:
         return array("H", self.tokenizer.encode(text, add_special_tokens=False).ids)
 
 
@@ -121,7 +122,7 @@ def probabilities(
     found = np.empty((len(encoded), 4))
     device = next(network.parameters()).device
     size = 16 if device.type == "cpu" else 256
-    with torch.no_grad(), faster(device):
+    with torch.no_grad(), autocast(device):
         for start in range(0, len(order), size):
             at = order[start : start + size]
             ids, mask = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import queue
 import sys
-import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from perspective_rag_train.two_sided.data import Row, mixed, sources
 from perspective_rag_train.two_sided.network import (
     Encoding,
     TwoSided,
-    faster,
+    autocast,
     from_base,
     from_config,
     padded,
@@ -157,7 +157,7 @@ class Run:
             torch.from_numpy(each).to(self.device) for each in padded([i for i, _ in batch])
         )
         target = torch.tensor([row.target for _, row in batch], device=self.device)
-        with faster(self.device):
+        with autocast(self.device):
             logits = self.network(ids, mask)
         loss = -(target * torch.log_softmax(logits.float(), dim=1)).sum(dim=1).mean()
         loss.backward()
@@ -226,12 +226,8 @@ class Run:
 
 def _ahead(batches: Iterator[list[tuple[list[int], Row]]]) -> Iterator[list[tuple[list[int], Row]]]:
     """The same batches, made in a thread: a GPU must not wait for the tokenizer."""
-    made: queue.Queue[list[tuple[list[int], Row]]] = queue.Queue(AHEAD)
-
-    def make() -> None:
-        for each in batches:
-            made.put(each)
-
-    threading.Thread(target=make, daemon=True).start()
-    while True:
-        yield made.get()
+    with ThreadPoolExecutor(1) as maker:
+        made = deque(maker.submit(next, batches) for _ in range(AHEAD))
+        while True:
+            made.append(maker.submit(next, batches))
+            yield made.popleft().result()
