@@ -22,18 +22,39 @@ from perspective_rag.validation import between
 
 # What models call the three classes.
 _CLASS_NAMES = {
-    name: called.split(", ")
-    for name, called in (
-        ("support", "support, supports, entailment, entail, favor, favour, agree, pro, yes, true"),
-        (
-            "oppose",
-            "oppose, opposes, contradiction, contradict, refute, refutes, against, disagree, con",
-        ),
-        (
-            "neutral",
-            "neutral, not_entailment, not enough info, none, unrelated, discuss, no, false",
-        ),
-    )
+    "support": (
+        "support",
+        "supports",
+        "entailment",
+        "entail",
+        "favor",
+        "favour",
+        "agree",
+        "pro",
+        "yes",
+        "true",
+    ),
+    "oppose": (
+        "oppose",
+        "opposes",
+        "contradiction",
+        "contradict",
+        "refute",
+        "refutes",
+        "against",
+        "disagree",
+        "con",
+    ),
+    "neutral": (
+        "neutral",
+        "not_entailment",
+        "not enough info",
+        "none",
+        "unrelated",
+        "discuss",
+        "no",
+        "false",
+    ),
 }
 
 
