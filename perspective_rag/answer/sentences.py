@@ -62,6 +62,8 @@ _REFERS = re.compile(
     r"|does|don['’]t|did|have|has|had|will|would|can|could|may|might|should|must)"
     # "If they are ...", "What it comes to", "Closing it": nobody was named yet.
     r"|\w{2,20}ing (?:this|that|these|those|them|him|her|it)"
+    # "Remote work takes that away"
+    r"|(?:[\w'’-]{1,30} ){2,5}(?:this|that|these|those) (?:away|back|down|off|out|up)"
     r"|(?:(?:and|as|because|even|if|once|since|than|that|though|unless|until|what|when|whether"
     rf"|while|why|how) ){{1,3}}(?:{_PRONOUNS})"
     r")\b"

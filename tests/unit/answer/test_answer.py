@@ -269,6 +269,8 @@ def test_the_statement_over_again_is_no_argument_for_it(sentence, restated):
         ("A bear needs a wood, and a wood like this bear's is no cage.", True),
         ("Because cages are small, bears pace.", True),
         ("Zoos should stay, because closing them would hurt the bears.", True),
+        ("Remote work takes that away: the young learn less.", False),
+        ("Nobody wants to give that power away.", True),
     ],
 )
 def test_what_needs_its_neighbour(sentence, alone):
