@@ -346,4 +346,10 @@ def _stem(word: str) -> str:
 def _is_whole(text: str) -> bool:
     starts = not text.lstrip(_OPENING)[:1].islower()
     ends = not text[-1].isalnum() and text[-1] not in ",;:-–—"
-    return starts and ends and len(words(text)) >= _LEAST_WORDS
+    return starts and ends and len(words(text)) >= _LEAST_WORDS and not _is_heading(text)
+
+
+def _is_heading(text: str) -> bool:
+    """Whether every longer word begins with a capital: "Why Home Schooling Harms Society."."""
+    longer = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
+    return len(longer) > 2 and all(word[0].isupper() for word in longer)

@@ -14,7 +14,7 @@ from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
 from perspective_rag.answer.checking import misquoted
 from perspective_rag.answer.extractive import MOST_JUDGED
 from perspective_rag.answer.reported import is_reported
-from perspective_rag.answer.sentences import restates, stands_alone
+from perspective_rag.answer.sentences import quotable, restates, stands_alone
 from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow.driver import arun, run
@@ -774,3 +774,11 @@ def test_long_passages_are_cut():
 def test_bad_settings(build):
     with pytest.raises(ConfigError):
         build()
+
+
+def test_a_heading_is_quoted_only_where_there_is_nothing_else():
+    heading, reason = "Why Home Schooling Harms Society.", "Children learn to live with others."
+    both = [Candidate(Passage("a", f"{heading} {reason}"), 1.0)]
+    assert [each.text for each in quotable(both, [0])] == [reason]
+    alone = [Candidate(Passage("a", heading), 1.0)]
+    assert [each.text for each in quotable(alone, [0])] == [heading]
