@@ -14,6 +14,7 @@ from perspective_rag_train.two_sided.pools import FOLDS, READ_AGAIN, Read, pools
 from perspective_rag_train.two_sided.thresholds import (
     NEVER,
     Cells,
+    _by_chance,
     by_set,
     cross_fitted,
     decided,
@@ -65,6 +66,17 @@ def test_every_set_must_be_sound():
     assert figures["other"]["true"] < 0.5 < figures["one"]["true"]
     chosen = fitted(Cells.of(spoilt), "larger")
     assert chosen.rule.threshold > fitted(Cells.of(rows), "larger").rule.threshold
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "most"),
+    [(0, 0.12, 0), (10, 0.5, 6), (14, 0.12, 3), (22, 0.03, 1), (300, 0.12, 41)],
+)
+def test_chance_brings_so_many_in_four_cases_of_five(n, share, most):
+    drawn = np.random.default_rng(4).binomial(n, share, 40_000)
+    assert _by_chance(n, share) == most
+    assert (drawn <= most).mean() >= 0.79
+    assert most == 0 or (drawn <= most - 1).mean() < 0.81
 
 
 def test_the_weights_are_those_that_made_the_labels():
