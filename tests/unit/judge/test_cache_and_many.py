@@ -78,7 +78,9 @@ def test_a_failure_is_never_kept(path):
     judge = Known()
     judge.unsure = frozenset({"a"})
     cached = CachedJudge(judge, path)
-    assert np.isnan(run(cached.judge([PRO], [A]))[0, 0])
+    book = Recorder()
+    assert np.isnan(run(cached.judge([PRO], [A]), book)[0, 0])
+    assert book.degradations == []  # nobody tried to write it
     judge.unsure = frozenset()
     assert run(cached.judge([PRO], [A]))[0, 0] == len(A.text) % 7 / 7
     assert len(judge.judged) == 2
