@@ -24,7 +24,7 @@ QUERY_SIDE = [name for name in PROJECTIONS if name not in DOCUMENT_SIDE]
 @pytest.fixture(autouse=True)
 def no_warnings():
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         yield
 
 

@@ -24,7 +24,7 @@ from perspective_rag.maths.vectors import (
 @pytest.fixture(autouse=True)
 def no_warnings():
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         yield
 
 
