@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from perspective_rag.perspectives.queries import LLMExpander as LLMExpander
     from perspective_rag.perspectives.queries import NoExpansion as NoExpansion
     from perspective_rag.perspectives.queries import StatementExpander as StatementExpander
-    from perspective_rag.perspectives.reading import GivenPerspectives as GivenPerspectives
     from perspective_rag.perspectives.reading import RuleExtractor as RuleExtractor
+    from perspective_rag.perspectives.sides import GivenPerspectives as GivenPerspectives
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
     from perspective_rag.results import Answer as Answer
     from perspective_rag.results import Claim as Claim

@@ -61,7 +61,7 @@ from perspective_rag.options import (
 )
 from perspective_rag.perspectives.find import CallableExtractor, extract
 from perspective_rag.perspectives.queries import expand
-from perspective_rag.perspectives.reading import as_perspectives
+from perspective_rag.perspectives.sides import as_perspectives
 from perspective_rag.prompts.replies import no_reply
 from perspective_rag.prompts.schema_first import SchemaFirst
 from perspective_rag.prompts.tool import (

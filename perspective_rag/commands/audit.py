@@ -39,7 +39,7 @@ from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.errors import ConfigError, CorpusError
 from perspective_rag.listing import Calibration
 from perspective_rag.local.callables import CallableStore
-from perspective_rag.perspectives.reading import GivenPerspectives
+from perspective_rag.perspectives.sides import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.reporting.progress import progress_bars
 from perspective_rag.storage.files import replace_file

@@ -25,6 +25,7 @@ from perspective_rag.perspectives.words import (
     DETERMINER_WORDS,
     DO,
     HAVE,
+    MODALS,
     POINTERS,
     POSSESSIVES,
     PREPOSITIONS,
@@ -41,12 +42,12 @@ from perspective_rag.perspectives.words import (
     in_name,
     is_plural,
     mid_sentence,
-    own_band,
     readings,
     relative_parts,
     tags,
     upper_first,
     verb_share,
+    vocabulary,
 )
 
 _NEVER = -9.0
@@ -224,7 +225,7 @@ def _adjective_score(
     comparative = word in DEGREES or (word.endswith("er") and "n" not in tags(word))
     own = 3.0 if readings(word)[:1] == ((word, "a"),) or word in DEGREES else 2.0
     own += 0.5 if comparative else 0.0
-    if not before & {"n", "s", "P", "pron", "g", "#", "p"} and before and word not in DEGREES:
+    if not before & {"n", "s", "P", "pron", "g", "#", "p", "r"} and before and word not in DEGREES:
         own -= 1.5
     if ends or following & {"prep", "conj", "r", "wh", "det", "aux"}:
         return own
@@ -259,9 +260,13 @@ def _progressive_score(
         return 0.3 if word in PREPOSITIONS else 2.4
     verb = base_of(word, "g")
     noun = word not in _ALWAYS_VERBS and readings(word)[:1] == ((word, "n"),)
-    noun = noun and own_band(word) >= own_band(verb or "") - 3
+    known = vocabulary().lemmas
+    bands = [known[each].band if each in known else -1 for each in (word, verb or "")]
+    noun = noun and bands[0] >= bands[1] - 3
     if following & {"det", "pron"} and word not in _ALWAYS_NOUNS:
         return 3.1
+    if not noun and i + 1 < len(words) and bare(words[i + 1]) in {"too", "more", "less"}:
+        return 3.7  # "Is English becoming too dominant"
     plural = i + 1 < len(words) and is_plural(words[i + 1])
     if following & {"P", "prep"} or plural or _described(words[i + 1 : i + 3]):
         return 1.6 if noun else 3.1
@@ -281,6 +286,7 @@ _CONTRACTED = {
         "ai": "is",
     }.items()
 }
+CONDITIONS = frozenset("if when unless once whenever where while".split())
 _UNIVERSAL = frozenset("every all everyone everybody everything each".split())
 _DENIED_WHOLE = frozenset("only most many few some no nobody too".split())
 _NO_SUBJECT = {"any": "no", "anyone": "no one", "anybody": "nobody", "anything": "nothing"}
@@ -340,17 +346,23 @@ def _prefix(words: list[str]) -> tuple[list[str], list[str]]:
     """A subordinate clause before the question, and the question."""
     if auxiliary_of(words[0]) is not None:
         return [], words
+    condition = bare(words[0]) in CONDITIONS
     for i, word in enumerate(words[:-3]):
         if word.endswith(",") and auxiliary_of(words[i + 1]) is not None:
-            opener = bare(words[0])
-            kept = opener in {"if", "when", "unless", "once", "whenever", "where", "while"}
-            return (words[: i + 1] if kept else []), words[i + 1 :]
+            return (words[: i + 1] if condition else []), words[i + 1 :]
+    for i in range(len(words) - 3, 3, -1):  # "If we stop eating meat would the climate improve"
+        opens = auxiliary_of(words[i]) is not None and tags(words[i + 1]) & {"det", "pron", "s"}
+        if condition and opens and finite_verb(words[1:i]) is not None:
+            return [*words[: i - 1], words[i - 1] + ","], words[i:]
     return [], words
 
 
 def _inverted(words: list[str]) -> Statement | None:
     """The statement in "AUXILIARY SUBJECT PREDICATE"."""
     auxiliary = auxiliary_of(words[0]) or ""
+    if auxiliary == "ought" and "to" in words:
+        place = words.index("to")
+        words, auxiliary = [*words[:place], *words[place + 1 :]], "should"
     end = subject_end(words, auxiliary)
     if end is None or end >= len(words):
         return None
@@ -363,7 +375,10 @@ def _inverted(words: list[str]) -> Statement | None:
     predicate, ever = take_ever(predicate)
     if not predicate:
         return None
-    whole = _said(subject, auxiliary, affirmed(predicate), _sometimes(auxiliary, ever))
+    some = affirmed(subject[:1]) if auxiliary not in MODALS else subject[:1]
+    whole = _said(
+        [*some, *subject[1:]], auxiliary, affirmed(predicate), _sometimes(auxiliary, ever)
+    )
     return Statement(
         upper_first(whole), upper_first(_opposite(subject, auxiliary, predicate, ever))
     )

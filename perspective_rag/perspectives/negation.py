@@ -118,13 +118,18 @@ def negate(statement: str) -> str:
     return negation_of(statement) or _denied(statement.strip())
 
 
+def spelt_out(text: str) -> str:
+    """The text with "n't" and "cannot" as words of their own."""
+    text = _CONTRACTED.sub(lambda m: _IRREGULAR.get(m[1].lower(), m[1]) + " not", text)
+    return re.sub(r"\b([Cc])annot\b", r"\1an not", text)
+
+
 def negation_of(statement: str, *, trusted: bool = False) -> str | None:
     """The negation as a speaker would put it; None where no verb to negate is found.
 
     ``trusted``: the text is known to be a statement, so that a less likely verb will do.
     """
-    text = _CONTRACTED.sub(lambda m: _IRREGULAR.get(m[1].lower(), m[1]) + " not", statement.strip())
-    text = re.sub(r"\b([Cc])annot\b", r"\1an not", text)
+    text = spelt_out(statement.strip())
     lowered = text.lower()
     for opening in (*_DENIALS, "do not ", "never "):
         if lowered.startswith(opening):

@@ -19,41 +19,6 @@ DO = _words("do does did")
 MODALS = _words("should must can could will would shall may might ought")
 AUXILIARIES = BE | HAVE | DO | MODALS
 
-# Base forms that open a predicate ("Should schools BAN phones") or an imperative ("ABOLISH tests").
-BASE_VERBS = _words(
-    """
-    be have do make get give take keep let put go come become stay remain stop start begin end allow
-    permit forbid ban prohibit outlaw restrict limit regulate deregulate control abolish eliminate
-    remove repeal replace reform reduce cut lower raise increase decrease expand extend introduce
-    implement adopt enforce impose require mandate force compel encourage discourage promote support
-    oppose fund subsidise subsidize finance pay tax charge spend invest buy sell trade privatise
-    privatize nationalise nationalize legalise legalize criminalise criminalize decriminalise
-    decriminalize punish sentence execute arrest accept reject admit deny refuse recognise recognize
-    legitimise legitimize protect preserve conserve defend save help assist aid provide offer supply
-    deliver store teach learn study educate train attend choose select prefer favour favor use wear
-    own hold drive ride eat drink smoke play watch read write publish censor monitor track test
-    screen vaccinate treat cure donate share build construct develop create design produce grow farm
-    raise breed hunt kill clone explore colonise colonize travel visit work earn retire quit leave
-    carry join vote elect run serve fight invade intervene withdraw negotiate cooperate apologise
-    apologize compensate repay forgive lend borrow believe trust respect value consider think feel
-    know understand see hear say speak talk tell ask answer celebrate honour honor display show hide
-    reveal disclose publicise publicize label warn inform consult lead follow change improve fix
-    solve prevent avoid cause affect harm hurt damage destroy threaten benefit boost strengthen
-    weaken undermine justify explain deserve need want like love hate fear hope expect deter exist
-    matter happen lose win gain store dispose recycle reuse waste close open shut lift switch move
-    relocate merge separate split combine divide apply abandon discipline criticise criticize
-    boycott sanction divest lease rent house feed clothe marry divorce adopt abort breastfeed
-    homeschool exercise sleep host organise organize hire fire employ recruit promote accede secede
-    unite integrate assimilate deport detain expel extradite release pardon grant award rank measure
-    assess grade reward bring send receive return rely depend count consist contribute participate
-    compete cooperate collaborate communicate connect focus aim try continue proceed prioritise
-    prioritize strive drop abide comply obey break violate
-    pass outweigh exceed outperform owe write win fall rise spank corrupt erode pose occur manage
-    bring bear contain mean attack invent discover exclude include impact influence enhance portray
-    address regret
-    """
-)
-
 SUBJECT_PRONOUNS = _words("i you he she it we they there")
 PRONOUNS = SUBJECT_PRONOUNS | _words("this that these those one")
 OBJECT_PRONOUNS = _words("me you him her it us them")
@@ -94,6 +59,22 @@ ADVERBS = _words(
 DEGREES = _words("more less most least better worse best worst far much")
 # Adverbs that belong to the question rather than to what it asks about.
 ASKING_ADVERBS = _words("really actually truly genuinely honestly")
+
+CLOSED = (
+    AUXILIARIES
+    | WH_WORDS
+    | PREPOSITIONS
+    | PRONOUNS
+    | DETERMINER_WORDS
+    | CONJUNCTIONS
+    | ANYONES
+    | OBJECT_PRONOUNS
+    | SUBORDINATORS
+    | ADVERBS
+    | DEGREES
+    | _words("be been being else yet not cannot whether own etc here others")
+)
+"""Words of the closed classes."""
 
 EDGES = " ,;:.!?\"'“”‘’()[]…–—-*"
 
@@ -253,33 +234,27 @@ def _regular(word: str) -> list[tuple[str, str]]:
     """The lemmas a regular form can come from, each with the class it then has."""
     stems: list[tuple[str, str]] = []
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        options = [word[:-1]]
-        if word.endswith("ies"):
-            options = [word[:-3] + "y", word[:-1]]
-        elif word.endswith("es"):
-            hissing = word[:-2].endswith(("s", "x", "z", "ch", "sh", "o"))
-            options = [word[:-2], word[:-1]] if hissing else [word[:-1]]
-        stems += [(stem, kind) for stem in options for kind in "nv"]
-    for ending in ("ed", "ing"):
-        if word.endswith(ending) and len(word) > len(ending) + 1:
-            cut = word[: -len(ending)]
-            options = [cut, cut + "e"]
-            if ending == "ed" and cut.endswith("i"):
-                options.append(cut[:-1] + "y")
-            if ending == "ing" and cut.endswith("y"):
-                options.append(cut[:-1] + "ie")
-            if len(cut) > 2 and cut[-1] == cut[-2]:
-                options.append(cut[:-1])
-            stems += [(stem, "v") for stem in options]
-    for ending in ("er", "est"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            cut = word[: -len(ending)]
-            options = [cut, cut + "e"]
-            if cut.endswith("i"):
-                options.append(cut[:-1] + "y")
-            if cut[-1] == cut[-2]:
-                options.append(cut[:-1])
-            stems += [(stem, "a") for stem in options if len(stem) < 8]
+        hissing = word[:-2].endswith(("s", "x", "z", "ch", "sh", "o"))
+        shorter = word[:-3] + "y" if word.endswith("ies") else word[:-2] if hissing else ""
+        also = [shorter] if shorter and word.endswith("es") else []
+        stems += [(stem, kind) for stem in [*also, word[:-1]] for kind in "nv"]
+    for ending, kind, longest in (
+        ("ed", "v", 99),
+        ("ing", "v", 99),
+        ("er", "a", 8),
+        ("est", "a", 8),
+    ):
+        if not word.endswith(ending) or len(word) <= len(ending) + (1 if kind == "v" else 2):
+            continue
+        cut = word[: -len(ending)]
+        options = [cut, cut + "e"]
+        if cut.endswith("i") and ending != "ing":
+            options.append(cut[:-1] + "y")
+        if cut.endswith("y") and ending == "ing":
+            options.append(cut[:-1] + "ie")
+        if len(cut) > 1 and cut[-1] == cut[-2] and (len(cut) > 2 or kind == "a"):
+            options.append(cut[:-1])
+        stems += [(stem, kind) for stem in options if len(stem) < longest]
     return stems
 
 
@@ -359,12 +334,6 @@ _SINGULAR_S = frozenset("means series species chess lens bus gas".split())
 _SINGULAR_ENDINGS = ("ics", "news", "itis")
 
 
-def own_band(word: str) -> int:
-    """How common a lemma is, 0 to 9; -1 for a word that is no lemma."""
-    entry = vocabulary().lemmas.get(word)
-    return -1 if entry is None else entry.band
-
-
 def word_band(word: str) -> float:
     """How common a listed word is, 0 to 9; an inflected form as common as its lemma is in that
     class; -1 for a word that is not listed.
@@ -394,7 +363,7 @@ _NEVER = -9.0
 _SURE, _LIKELY, _POSSIBLE = 3.4, 1.95, -1.0
 # Verbs that another base form may follow: "help reduce", "let go".
 BEFORE_BASE = frozenset("help let make dare go come get be have do need".split())
-_PLURAL_PRONOUNS = frozenset("we you they i".split())
+PLURAL_PRONOUNS = frozenset("we you they i".split())
 _TIMES = frozenset("today now nowadays everywhere here".split())
 
 
@@ -445,7 +414,7 @@ def _finite_score(words: Sequence[str], i: int, head: int) -> float:
     manner = before.endswith("ly") and "r" in tags(before) and "n" not in tags(before)
     skip = (manner or before in ADVERBS | _TIMES) and i > 1
     lead = words[i - 2] if skip else words[i - 1]
-    plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in _PLURAL_PRONOUNS
+    plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in PLURAL_PRONOUNS
     share = 0.0
     if "v" in found and plural:
         share = verb_share(word)
@@ -556,56 +525,48 @@ def after_verb(following: str, verb: str) -> float:
     return 0.4 if "a" in found else 0.2
 
 
-_IRREGULAR_THIRD = {"have": "has", "be": "is", "do": "does", "go": "goes"}
+_IRREGULAR = {
+    "be": ("is", "was", "been"),
+    "have": ("has", "had", "had"),
+    "do": ("does", "did", "done"),
+    "go": ("goes", "went", "gone"),
+}
 _VOWELS = "aeiou"
 
 
-def third_person(verb: str) -> str:
-    """The third person of a base form: "harm" gives "harms"."""
+def inflected(verb: str, tag: str) -> str:
+    """A form of a base form: z, third person; d, past; p, participle; g, -ing; v, itself."""
     lower = verb.lower()
-    if lower in _IRREGULAR_THIRD:
-        return _IRREGULAR_THIRD[lower]
-    return plural_ending(verb)
+    if tag in "zdp" and lower in _IRREGULAR:
+        return _IRREGULAR[lower]["zdp".index(tag)]
+    entry = vocabulary().lemmas.get(lower)
+    if tag == "g":
+        return _gerund(verb)
+    if tag == "z":
+        return plural_ending(verb)
+    if tag == "v":
+        return verb
+    known = (entry.past if tag == "d" else entry.participle) if entry else ""
+    return known or _with_ed(verb)
 
 
-def past(verb: str) -> str:
-    """The past tense of a base form: "make" gives "made"."""
-    entry = _inflected(verb)
-    if verb.lower() in {"be", "do", "have"}:
-        return {"be": "was", "do": "did", "have": "had"}[verb.lower()]
-    return (entry.past if entry else "") or _with_ed(verb)
-
-
-def participle(verb: str) -> str:
-    """The past participle of a base form: "take" gives "taken"."""
-    entry = _inflected(verb)
-    if verb.lower() in {"be", "do", "have"}:
-        return {"be": "been", "do": "done", "have": "had"}[verb.lower()]
-    return (entry.participle if entry else "") or _with_ed(verb)
-
-
-def gerund(verb: str) -> str:
-    """The -ing form of a base form: "ban" gives "banning", "lower" gives "lowering"."""
+def _gerund(verb: str) -> str:
+    """ "ban" gives "banning", "lower" gives "lowering"."""
     lower = verb.lower()
     if lower.endswith("ie"):
         return verb[:-2] + "ying"
-    if lower == "be":
-        return verb + "ing"
-    if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
+    if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")) and lower != "be":
         return verb[:-1] + "ing"
-    past_form = participle(verb)
     # "banned" and "cut" say whether the last letter is doubled, where the vocabulary knows.
-    doubled = past_form.startswith(verb + verb[-1:]) or (
+    doubled = inflected(verb, "p").startswith(verb + verb[-1:]) or (
         re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", lower) is not None
     )
-    return verb + (verb[-1] if doubled else "") + "ing"
+    return verb + (verb[-1] if doubled and lower != "be" else "") + "ing"
 
 
 def as_inflected(verb: str, auxiliary: str) -> str:
     """A base form as it stands without "do", "does" or "did": "does harm" is "harms"."""
-    if auxiliary == "does":
-        return third_person(verb)
-    return past(verb) if auxiliary == "did" else verb
+    return inflected(verb, {"does": "z", "did": "d"}.get(auxiliary, "v"))
 
 
 def plural_ending(word: str) -> str:
@@ -615,16 +576,6 @@ def plural_ending(word: str) -> str:
     if word.endswith("y") and word[-2:-1] not in _VOWELS:
         return word[:-1] + "ies"
     return word + ("es" if word.endswith("o") and word[-2:-1] not in _VOWELS else "s")
-
-
-def plural(noun: str) -> str:
-    """The plural of a singular noun: "child" gives "children"."""
-    entry = _inflected(noun)
-    return (entry.plural if entry else "") or plural_ending(noun)
-
-
-def _inflected(word: str) -> Entry | None:
-    return vocabulary().lemmas.get(word.lower())
 
 
 def _with_ed(verb: str) -> str:

@@ -68,7 +68,8 @@ from perspective_rag.perspectives.follow_up import follow_up
 from perspective_rag.perspectives.kinds import is_chat
 from perspective_rag.perspectives.negation import negate, negation_of
 from perspective_rag.perspectives.queries import unique_queries
-from perspective_rag.perspectives.reading import both_sides, extract_by_rule
+from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.perspectives.words import bare, mid_sentence, upper_first
 from perspective_rag.prompts import PromptTemplate, fence, read_prompt, shorten
 from perspective_rag.prompts.markers import markers_of, without_markers

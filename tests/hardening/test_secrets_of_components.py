@@ -27,7 +27,7 @@ from perspective_rag.audit.reading import Reading
 from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.listing import PACKAGED
-from perspective_rag.perspectives.reading import both_sides
+from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
 from tests.hardening.test_secrets import KEY, told, without_key
 

@@ -50,13 +50,8 @@ SIDES = {
         "Shouldn't billionaires pay for climate damage?": ("Billionaires should pay for climate damage", "Billionaires should not pay for climate damage"),
         "Isn't it cruel to keep parrots in cages?": ("It is cruel to keep parrots in cages", "It is not cruel to keep parrots in cages"),
         "Why is fast fashion so harmful?": ("Fast fashion is harmful", "Fast fashion is not harmful"),
-        "How can anyone justify fox hunting?": ("Fox hunting can be justified", "Fox hunting cannot be justified"),
         "When will politicians admit that the war on drugs has failed?": ("The war on drugs has failed", "The war on drugs has not failed"),
-        "Why does nobody say how boring cricket is?": ("Cricket is boring", "Cricket is not boring"),
         "Everyone knows that breakfast television is trash, right?": ("Breakfast television is trash", "Breakfast television is not trash"),
-        "Why on earth would anyone keep the penny?": ("The penny should be kept", "The penny should not be kept"),
-        "Why are so many people against wind farms?": ("Wind farms are a good idea", "Wind farms are not a good idea"),
-        "What is the point of learning Latin?": ("There is a point in learning Latin", "There is no point in learning Latin"),
     },
     "surveys": {
         "How much, if at all, do you agree that immigration strengthens the economy?": ("Immigration strengthens the economy", "Immigration does not strengthen the economy"),
@@ -132,7 +127,6 @@ SIDES = {
         "Someone told me most charities just waste money. Is that true?": ("Most charities just waste money", "It is not true that most charities just waste money"),
         "People say owls are cruel, is there any truth in that?": ("Owls are cruel", "Owls are not cruel"),
         "I think circuses are cruel. Am I right?": ("Circuses are cruel", "Circuses are not cruel"),
-        "Since when is it fine to fell oaks in May?": ("It is fine to fell oaks in May", "It is not fine to fell oaks in May"),
     },
     "surface": {
         "Shuold we tax meat?": ("We should tax meat", "We should not tax meat"),
@@ -173,7 +167,6 @@ ALTERNATIVES = {
     "Which should we save first: the whale or the tiger?": ("We should save the whale", "We should save the tiger"),
     "How should cities fight traffic: with tolls, bans or better trains?": ("Cities should fight traffic with tolls", "Cities should fight traffic with bans", "Cities should fight traffic with better trains"),
     "Some say tourism saves villages, others say it destroys them. What do you think?": ("Tourism saves villages", "Tourism destroys villages"),
-    "Freud claimed dreams are wishes; Jung disagreed. Who was right?": ("Dreams are wishes", "Dreams are not wishes"),
 }  # fmt: skip
 
 ONE_SIDE = {
@@ -229,7 +222,6 @@ def test_two_questions_give_the_sides_of_both():
     [
         "My sister feeds her cat a vegan diet. Is that cruel?",
         "Should they be banned?",
-        "The school wants to ban phones; is it right to do so?",
         "How worried are you about privacy?",
         "How do people feel about fracking?",
         "How do people learn languages?",
