@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from benchmarks.core.gold import GoldSet
-from perspective_rag.perspectives.negation import main_verb
+from perspective_rag.perspectives.statements import main_verb
 from perspective_rag.perspectives.words import PRONOUNS, verb_share
 
 _FORMULA = re.compile(

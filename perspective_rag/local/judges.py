@@ -16,7 +16,7 @@ from perspective_rag.judge.models import onnx_runtime
 from perspective_rag.judge.two_sided import TwoSidedJudge
 from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
 from perspective_rag.local.transformers_llm import TransformersLLM
-from perspective_rag.perspectives.negation import negate
+from perspective_rag.perspectives.statements import negate
 from perspective_rag.protocols import LLM
 
 PACKAGE = "perspective_rag_judge"

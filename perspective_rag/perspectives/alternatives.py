@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perspective_rag.perspectives.clauses import auxiliary_of, statement_of, subject_end
-from perspective_rag.perspectives.negation import affirmed, without_asking
+from perspective_rag.perspectives.statements import (
+    affirmed,
+    auxiliary_of,
+    statement_of,
+    subject_end,
+    without_asking,
+)
 from perspective_rag.perspectives.words import (
     ARTICLES,
     AUXILIARIES,
@@ -18,10 +23,10 @@ from perspective_rag.perspectives.words import (
     PRONOUNS,
     SUBORDINATORS,
     WH_WORDS,
-    as_inflected,
     bare,
     base_of,
     finite_verb,
+    inflected,
     is_plural,
     mid_sentence,
     tags,
@@ -131,7 +136,10 @@ def clause(
         number = _PLURAL if _plural(subject) else _SINGULAR
         auxiliary = number.get(auxiliary, auxiliary)
     if auxiliary in DO:
-        predicate = [as_inflected(predicate[0], auxiliary), *predicate[1:]]
+        predicate = [
+            inflected(predicate[0], {"does": "z", "did": "d"}.get(auxiliary, "v")),
+            *predicate[1:],
+        ]
         return upper_first(" ".join([*subject, *predicate]))
     return upper_first(" ".join([*subject, auxiliary, *predicate]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perspective_rag.perspectives.clauses import auxiliary_of, subject_end
+from perspective_rag.perspectives.statements import auxiliary_of, subject_end
 from perspective_rag.perspectives.words import (
     ADVERBS,
     ARTICLES,

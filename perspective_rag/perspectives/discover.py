@@ -14,9 +14,8 @@ from perspective_rag.flow.steps import Flow
 from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.support import judge_table
 from perspective_rag.maths.vectors import cosine
-from perspective_rag.perspectives.clauses import sound
-from perspective_rag.perspectives.negation import main_verb
 from perspective_rag.perspectives.sides import as_perspectives, both_sides, distinct
+from perspective_rag.perspectives.statements import main_verb, sound
 from perspective_rag.perspectives.words import PREPOSITIONS, SUBORDINATORS, bare, upper_first
 from perspective_rag.protocols import Judge
 from perspective_rag.search.merge import merge

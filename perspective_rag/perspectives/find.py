@@ -14,7 +14,6 @@ from perspective_rag.flow.steps import Flow, call, complete
 from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.judge.support import pair_judge
 from perspective_rag.perspectives.alternatives import answer_with
-from perspective_rag.perspectives.clauses import sound, statement_of
 from perspective_rag.perspectives.cleaning import (
     cleaned,
     glued,
@@ -27,6 +26,7 @@ from perspective_rag.perspectives.context import sentences
 from perspective_rag.perspectives.discover import discover
 from perspective_rag.perspectives.reading import extract_by_rule
 from perspective_rag.perspectives.sides import as_perspectives, distinct
+from perspective_rag.perspectives.statements import sound, statement_of
 from perspective_rag.perspectives.words import AUXILIARIES, bare, finite_verb, tags, upper_first
 from perspective_rag.perspectives.wrapping import core_of
 from perspective_rag.protocols import Extractor

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perspective_rag.perspectives.clauses import CONDITIONS, auxiliary_of, subject_end
 from perspective_rag.perspectives.cleaning import is_english
 from perspective_rag.perspectives.context import announces, antecedents, is_plural_phrase
 from perspective_rag.perspectives.kinds import asked_about, is_chat, is_code
+from perspective_rag.perspectives.statements import CONDITIONS, auxiliary_of, subject_end
 from perspective_rag.perspectives.words import (
     ARTICLES,
     DETERMINER_WORDS,

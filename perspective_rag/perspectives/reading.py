@@ -8,14 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perspective_rag.perspectives.alternatives import listed_options, named_alternatives
-from perspective_rag.perspectives.clauses import (
-    CONDITIONS,
-    Statement,
-    auxiliary_of,
-    sound_sides,
-    statement_of,
-    subject_end,
-)
 from perspective_rag.perspectives.cleaning import (
     LANGUAGES,
     check_language,
@@ -34,8 +26,16 @@ from perspective_rag.perspectives.kinds import (
     is_open,
     kind_of,
 )
-from perspective_rag.perspectives.negation import deny
 from perspective_rag.perspectives.sides import as_perspectives, both_sides
+from perspective_rag.perspectives.statements import (
+    CONDITIONS,
+    Statement,
+    auxiliary_of,
+    deny,
+    sound_sides,
+    statement_of,
+    subject_end,
+)
 from perspective_rag.perspectives.topics import (
     Asked,
     asked_sides,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.perspectives.clauses import Statement, as_statement
-from perspective_rag.perspectives.negation import negate
+from perspective_rag.perspectives.statements import Statement, as_statement, negate
 from perspective_rag.text import seen_keys
 from perspective_rag.types import Extraction, Perspective
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perspective_rag.perspectives.clauses import Statement, as_statement, statement_of
 from perspective_rag.perspectives.kinds import DISPUTED, is_demand
-from perspective_rag.perspectives.negation import negation_of, spelt_out
+from perspective_rag.perspectives.statements import (
+    Statement,
+    as_statement,
+    negation_of,
+    spelt_out,
+    statement_of,
+)
 from perspective_rag.perspectives.words import (
     AUXILIARIES,
     PREPOSITIONS,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perspective_rag.perspectives.clauses import CONDITIONS, auxiliary_of
+from perspective_rag.perspectives.statements import CONDITIONS, auxiliary_of
 from perspective_rag.perspectives.words import (
     ARTICLES,
     AUXILIARIES,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perspective_rag.perspectives.clauses import sound, sound_sides
 from perspective_rag.perspectives.find import as_statement_about
 from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.statements import sound, sound_sides
 
 SIDES = {
     "should": {

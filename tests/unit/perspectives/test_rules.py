@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
 from perspective_rag.perspectives.find import extraction_of
-from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.reading import RuleExtractor, extract_by_rule
 from perspective_rag.perspectives.sides import as_perspectives, distinct
+from perspective_rag.perspectives.statements import negate
 from perspective_rag.types import Perspective
 
 
