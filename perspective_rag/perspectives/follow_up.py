@@ -36,28 +36,27 @@ LONGEST = 400  # characters of one, and of the question before it
 
 _OPENERS = frozenset("and but or so ok okay well then yes no also hmm alright right now".split())
 _MORE = frozenset("more details go on continue elaborate".split())
-_RELATED = {
-    **dict.fromkeys("alternative objection solution exception".split(), "to"),
-    **dict.fromkeys("reason evidence argument".split(), "for"),
-    **dict.fromkeys("problem issue".split(), "with"),
-    **dict.fromkeys(
-        "risk benefit cost price effect impact consequence drawback advantage disadvantage danger"
-        " downside upside limit harm point".split(),
-        "of",
-    ),
-}
+# Nouns that are of, to or for something: "what are the risks?"
+_RELATED = dict.fromkeys(
+    "risk benefit cost price effect impact consequence drawback advantage disadvantage danger"
+    " downside upside limit harm point".split(),
+    "of",
+) | dict(
+    pair.split("=")
+    for pair in "alternative=to objection=to solution=to exception=to reason=for evidence=for".split()
+)
 _SIDE = re.compile(
-    r"^(?:(?:what(?:'s| is| are| about)|how about|give me|show me) )?(?:the |any |some |more )*"
-    r"(?:(?:arguments?|case|reasons?|evidence|points?) )?(?:(?P<side>for|against)(?: it| that| this)?"
+    r"^(?:what(?:'s| is| are| about) |how about |give me )?(?:the |any |some |more )*"
+    r"(?:(?:arguments?|case|reasons?|points?) )?(?:(?P<side>for|against)(?: it| that| this)?"
     r"|other side|counter-?arguments?|objections?)$",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(r"^(?:(?:what|how) about|what of|as for|regarding|as to|about) (.+)$", re.I)
+_ABOUT = re.compile(r"^(?:(?:what|how) about|what of|as for|regarding|about) (.+)$", re.IGNORECASE)
 _PEOPLE = frozenset(
     "children kids teenagers teens adolescents adults women men girls boys parents teachers students"
-    " pupils workers employees patients doctors nurses elderly pensioners people voters citizens"
-    " immigrants migrants refugees tenants owners drivers families babies minors tourists residents"
-    " prisoners athletes farmers poor rich person family child teenager adult".split()
+    " pupils workers employees patients doctors elderly pensioners people voters citizens immigrants"
+    " migrants refugees tenants owners drivers families minors tourists residents prisoners farmers"
+    " poor rich person family child teenager adult animals".split()
 )
 # What a question is looked at from, rather than asked of.
 _ASPECTS = frozenset(
@@ -65,19 +64,23 @@ _ASPECTS = frozenset(
     " democracy justice fairness ethic law science evidence crime pollution waste energy welfare"
     " risk benefit effect alternative exception quality time future tax".split()
 )
-_SINGULAR = frozenset("it that this".split())
-_MANY = frozenset("they them these those".split())
-_OWNED = frozenset("its their".split())
-_PERSON = frozenset("he she".split())
-_MEASURES = frozenset(
-    "ban law policy idea plan measure rule proposal change step tax reform".split()
+_NUMBERS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand".split()
 )
+_SINGULAR, _MANY = (
+    frozenset("it that this".split()),
+    frozenset("they them these those their".split()),
+)
+_OWNED, _PERSON = frozenset("its their".split()), frozenset("he she".split())
+_MEASURES = frozenset("ban law policy idea plan measure rule proposal change step tax".split())
 # What is said of something to do rather than of a thing: "is it legal?", "does it work?".
 _OF_ACTS = frozenset(
     "legal illegal fair unfair possible realistic feasible necessary right wrong allowed worth work"
-    " help happen cost justified enforceable enforced popular constitutional moral ethical good bad"
-    " practical affordable effective sensible".split()
+    " help happen cost justified enforced popular moral ethical good bad practical affordable"
+    " effective sensible".split()
 )
+_PROPOSES = frozenset("should must ought shall".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,19 +244,19 @@ def _side(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str | N
 
 
 def _alone(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str | None:
-    """ "Why?", "for whom?", "really?", "tell me more", "and there?": what says nothing by itself."""
+    """ "Why?", "for whom?", "really?", "tell me more", "and there?": what says nothing alone."""
     plain = [bare(word) for word in words]
-    text = " ".join(earlier)
+    before, behind = " ".join(earlier), f"{' '.join(earlier)}? {upper_first(' '.join(words))}"
     if len(words) == 1 and plain[0] in {"why", "how", "when", "where"} and auxiliary_of(earlier[0]):
-        return f"{plain[0]} {mid_sentence(text)}"
+        return f"{plain[0]} {mid_sentence(before)}"
     asks = not WH_WORDS.isdisjoint(plain) and "think" not in plain
     which = plain[0] == "which" and len(words) < 5 and auxiliary_of(words[1 % len(words)])
     if which or (asks and (len(words) == 2 or (len(words) < 4 and is_talk(words)))):
-        return f"{text}? {upper_first(' '.join(words))}"
-    again = is_talk([word for word in plain if word not in _MORE])
-    if again and not asks and _OF_ACTS - {"right"} <= _OF_ACTS - set(plain):
-        return text if len(words) > 1 or not opened else f"{text}? {upper_first(' '.join(words))}"
-    return f"{text}? {upper_first(' '.join(words))}" if opened and len(words) < 3 else None
+        return behind
+    again = is_talk([word for word in plain if word not in _MORE]) and not asks
+    if again and (_OF_ACTS - {"right"}).isdisjoint(plain):
+        return before if len(words) > 1 or not opened else behind
+    return behind if opened and len(words) < 3 else None
 
 
 def _aspect(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str | None:
@@ -365,23 +368,17 @@ def _subject_end(head: Sequence[str]) -> int | None:
 
 def _sort(words: Sequence[str]) -> str:
     """Number, name, people or another noun phrase, by the phrase up to its own preposition."""
-    until = next((i for i, w in enumerate(words) if i and bare(w) in PREPOSITIONS), len(words))
-    core = [word for word in words[:until] if bare(word) not in ARTICLES] or list(words)
-    if any("#" in tags(word) or bare(word) in _NUMBERS for word in core):
+    head = _head(words)
+    if any("#" in tags(word) or bare(word) in _NUMBERS for word in words[: words.index(head) + 1]):
         return "number"
-    if _is_name(core[-1]):
+    if head[:1].isupper() or (bare(head) in vocabulary().names and not tags(head) - {"P"}):
         return "name"
-    return "people" if bare(core[-1]) in _PEOPLE else "other"
+    return "people" if bare(head) in _PEOPLE else "other"
 
 
-_NUMBERS = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand".split()
-)
-
-
-def _is_name(word: str) -> bool:
-    return word[:1].isupper() or (bare(word) in vocabulary().names and not tags(word) - {"P"})
+def _head(words: Sequence[str]) -> str:
+    links = (i for i, word in enumerate(words) if i and bare(word) in PREPOSITIONS)
+    return words[next(links, len(words)) - 1]
 
 
 def _replaced(head: Sequence[str], phrase: Sequence[str]) -> tuple[int, int] | None:
@@ -389,42 +386,27 @@ def _replaced(head: Sequence[str], phrase: Sequence[str]) -> tuple[int, int] | N
     last, sort, border = bare(phrase[-1]), _sort(phrase), _subject_end(head)
     if last in _ASPECTS or last.removesuffix("s") in _ASPECTS:
         return None
-    subject = (1, border) if border is not None else None
-    same_head = subject if border and last == bare(head[border - 1]) else None
-    if sort in {"name", "people"} and not same_head:
-        return _last_of(head, sort)
-    if subject is None or same_head or bare(phrase[0]) == "the":
-        return same_head
-    own = head[1:border]
-    alike = _form(own) == _form(phrase) and "people" not in (_sort(own), sort)
-    return subject if alike else None
+    if border is not None and last == bare(head[border - 1]):
+        return 1, border
+    if sort in {"name", "people"}:
+        ends = (end for end in range(len(head), 1, -1) if _sort([head[end - 1]]) == sort)
+        end = next(ends, 0)
+        start = end - 1
+        own = {"P"} if sort == "name" else {"det", "a", "#"}
+        while start > 1 and tags(head[start - 1]) & own and "p" not in tags(head[start - 1]):
+            start -= 1
+        return (start - (bare(head[start - 1]) == "the"), end) if end else None
+    if border is None or bare(phrase[0]) == "the" or _sort(head[1:border]) == "people":
+        return None
+    return (1, border) if _form(head[1:border]) == _form(phrase) else None
 
 
 def _form(words: Sequence[str]) -> str:
     """How a noun phrase is made: with which article, or a bare plural or singular."""
-    until = next((i for i, w in enumerate(words) if i and bare(w) in PREPOSITIONS), len(words))
-    if bare(words[0]) in DETERMINER_WORDS:
-        return "a" if bare(words[0]) == "an" else bare(words[0])
-    return "many" if is_plural(words[until - 1]) else "one"
-
-
-def _last_of(head: Sequence[str], sort: str) -> tuple[int, int] | None:
-    """The last name, or people with their article and adjectives."""
-    for end in range(len(head), 1, -1):
-        word, start = head[end - 1], end - 1
-        if sort == "name" and _is_name(word) and bare(word) != "i":
-            while start > 1 and _is_name(head[start - 1]):
-                start -= 1
-            return start - (start > 1 and bare(head[start - 1]) == "the"), end
-        if sort == "people" and bare(word) in _PEOPLE:
-            while (
-                start > 1
-                and tags(head[start - 1]) & {"det", "a", "#"}
-                and "p" not in tags(head[start - 1])
-            ):
-                start -= 1
-            return start, end
-    return None
+    first = bare(words[0])
+    if first in DETERMINER_WORDS:
+        return "a" if first == "an" else first
+    return "many" if is_plural(_head(words)) else "one"
 
 
 def _pronoun_named(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str | None:
@@ -459,34 +441,24 @@ def _pointer(words: Sequence[str], plain: Sequence[str]) -> int | None:
     start = 0
     while start < len(plain) - 1 and plain[start].removesuffix("'s") in WH_WORDS | {"much", "many"}:
         start += 1
-    subject = start + 1 if auxiliary_of(words[start]) is not None else start
-    if plain[0].endswith("'s"):
-        subject = 1
+    subject = start + (auxiliary_of(words[start]) is not None)
+    subject = 1 if plain[0].endswith("'s") else subject
     for i in range(subject, len(plain)):
         word, after = plain[i], tags(words[i + 1]) if i + 1 < len(words) else frozenset[str]()
         if _general(plain, i):
             return i
         if word == "there" and i > subject and not {"is", "are", "be"} & set(plain[i - 1 : i + 2]):
             return i
-        described = bool(after & {"n", "s", "P"}) and "a" not in after and i + 2 < len(plain)
         if word == "it" and announces(words[i:]):
             return None
-        points = word in _SINGULAR - {"that"} | _MANY | _PERSON | _OWNED or (
-            word == "that" and i == subject
-        )
-        if i == subject and points and not (word not in _OWNED | {"it", "they"} and described):
-            return (
-                None
-                if i == 0
-                and word in {"this", "that"}
-                and len(plain) > 2
-                and not auxiliary_of(words[1])
-                else i
-            )
+        if i == subject and word in _SINGULAR | _MANY | _PERSON | _OWNED:
+            noun = bool(after & {"n", "s", "P"}) and "a" not in after and i + 2 < len(plain)
+            described = noun and word not in _OWNED | {"it", "they"}
+            opens = i == 0 and word in {"this", "that"} and not auxiliary_of(words[1 % len(words)])
+            return None if described or (opens and len(plain) > 2) else i
         if i > subject and word in {"it", "them"} | _OWNED:
-            if plain[i - 1] == "without":
-                return i
-            return None if _named_before(words[subject:i], word) else i
+            named = plain[i - 1] != "without" and _named_before(words[subject:i], word)
+            return None if named else i
     return None
 
 

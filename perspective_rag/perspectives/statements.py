@@ -96,10 +96,10 @@ def negation_of(statement: str, *, trusted: bool = False) -> str | None:
     if not words or len(words) > LONGEST:
         return None
     start = _clause_start(words)
-    said = _negated_clause(words[start:], trusted)
-    if said is None:
+    denied = _negated_clause(words[start:], trusted)
+    if denied is None:
         return None
-    return " ".join([*words[:start], said]) if start else upper_first(said)
+    return " ".join([*words[:start], denied]) if start else upper_first(denied)
 
 
 def spelt_out(text: str) -> str:
@@ -129,7 +129,7 @@ def _negated_clause(words: Sequence[str], trusted: bool) -> str | None:
     following = bare(words[place + 1]) if place + 1 < len(words) else ""
     if verb in AUXILIARIES and following in _NOT:
         if verb in DO and place + 2 < len(words):  # "does not pay" is "pays"
-            return _said(words[:place], verb, affirmed(words[place + 2 :]))
+            return said(words[:place], verb, affirmed(words[place + 2 :]))
         return _joined([*words[: place + 1], *words[place + 2 :]])
     if following == "no" and words[place + 2 : place + 3] == ["longer"]:
         return _joined([*words[: place + 1], "still", *words[place + 3 :]])
@@ -294,7 +294,7 @@ def statement_of(question: str) -> Statement | None:
     sometimes = ["sometimes"] if ever is not None and auxiliary not in _ONE_DAY else []
     some = subject[:1] if auxiliary in MODALS else affirmed(subject[:1])
     sides = [
-        _said([*some, *subject[1:]], auxiliary, affirmed(predicate), sometimes),
+        said([*some, *subject[1:]], auxiliary, affirmed(predicate), sometimes),
         _opposite(subject, auxiliary, predicate, ever is not None),
     ]
     if prefix:
@@ -318,7 +318,7 @@ def _prefix(words: list[str]) -> tuple[list[str], list[str]]:
     return [], words
 
 
-def _said(
+def said(
     subject: Sequence[str], auxiliary: str, predicate: Sequence[str], adverbs: Sequence[str] = ()
 ) -> str:
     """The affirmation, with the verb inflected where the question has "do"."""
@@ -331,14 +331,14 @@ def _said(
     ):
         verb += 1
     tag = {"does": "z", "did": "d"}.get(auxiliary, "v")
-    said = [*predicate[:verb], inflected(predicate[verb], tag), *predicate[verb + 1 :]]
-    return " ".join([*subject, *adverbs, *said])
+    words = [*predicate[:verb], inflected(predicate[verb], tag), *predicate[verb + 1 :]]
+    return " ".join([*subject, *adverbs, *words])
 
 
 def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], ever: bool) -> str:
-    first, whole = bare(subject[0]), _said(subject, auxiliary, affirmed(predicate))
+    first, whole = bare(subject[0]), said(subject, auxiliary, affirmed(predicate))
     if first in _NONE:
-        return _said([_NONE[first], *subject[1:]], auxiliary, predicate)
+        return said([_NONE[first], *subject[1:]], auxiliary, predicate)
     if first in _UNIVERSAL:
         if auxiliary == "must":
             has = "have" if first in {"all", "both"} else "has"
@@ -347,13 +347,13 @@ def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], 
     if first in _DENIED_WHOLE - {"someone", "somebody"}:
         return _denied(whole)
     if ever:
-        return _said(subject, auxiliary, predicate, ["never"])
+        return said(subject, auxiliary, predicate, ["never"])
     if first == "there" and len(subject) == 1 and auxiliary in BE:
         return _nothing_there(auxiliary, predicate)
     for i, word in enumerate(predicate[:2]):
         if bare(word) == "still":
             longer = [*predicate[:i], "no", "longer", *predicate[i + 1 :]]
-            return _said(subject, auxiliary, longer)
+            return said(subject, auxiliary, longer)
     if auxiliary == "must":
         many = is_plural(subject[-1]) or first in PLURAL_PRONOUNS
         return " ".join([*subject, "do not" if many else "does not", "have to", *predicate])
