@@ -131,33 +131,38 @@ def antecedents(context: Sequence[Sequence[str]]) -> list[str]:
         start = _lead(words)
         if start >= len(words):
             continue
+        personal = bare(words[0]).partition("'")[0] in SUBJECT_PRONOUNS
+        doing = start if start > 1 else _gerund(words, "prep") if personal else None
+        if doing is not None and "g" in tags(words[doing]):
+            subjects.append(" ".join(words[doing:]).rstrip(",:"))  # "I'm thinking of moving"
         auxiliary = auxiliary_of(words[start])
         if auxiliary is not None:
-            start += 1
-            end = subject_end(words[start - 1 :], auxiliary)
-            verb = None if end is None else start - 1 + end
+            end = subject_end(words[start:], auxiliary) or 0
+            subject = words[start + 1 : start + end]
+            rest = words[start + end + 1 :]
         else:
-            verb = finite_verb(words[start:], trusted=True)
-            verb = None if verb is None or start else verb
-        if start > 1 and auxiliary is None and "g" in tags(words[start]):
-            subjects.append(" ".join(words[start:]).rstrip(",:"))
-        about = [i for i in range(1, min(6, len(words) - 1)) if "prep" in tags(words[i])]
-        personal = bare(words[0]).partition("'")[0] in SUBJECT_PRONOUNS
-        if personal and about and "g" in tags(words[about[0] + 1]):
-            subjects.append(" ".join(words[about[0] + 1 :]).rstrip(",:"))
-        found = _nouns(words[start if verb is None else verb + 1 :])
-        if verb is not None:
-            chain = words[verb + 1 : verb + 4]
-            doing = [
-                i for i, word in enumerate(chain) if "g" in tags(word) and "n" not in tags(word)
-            ]
-            active = bool(doing) and bare(chain[doing[0]]) != "being"
-            if (active or "to" in map(bare, chain)) and auxiliary is None:
-                subjects += found[:1]
-            phrase = noun_phrase(words[start:verb])
-            subjects += [phrase] if phrase else []
-        others += found
+            verb = None if start else finite_verb(words, trusted=True)
+            subject, rest = (
+                words[:verb] if verb else [],
+                words[start if verb is None else verb + 1 :],
+            )
+            plain = [bare(word) for word in rest[:4]]
+            place = plain.index("to") if "to" in plain else _gerund(rest[:4], "")
+            if verb and place is not None and "being" not in plain:
+                subjects += _nouns(rest[place:])[:1]
+        phrase = noun_phrase(subject)
+        subjects += [phrase] if phrase else []
+        others += _nouns(rest)
     return list(dict.fromkeys([*subjects, *others]))
+
+
+def _gerund(words: Sequence[str], behind: str) -> int | None:
+    """The place of the first -ing form, that is no noun or stands behind a word with a tag."""
+    for i, word in enumerate(words[:7]):
+        before = tags(words[i - 1]) if i else frozenset[str]()
+        if "g" in tags(word) and (behind in before if behind else "n" not in tags(word)):
+            return i
+    return None
 
 
 def _lead(words: Sequence[str]) -> int:

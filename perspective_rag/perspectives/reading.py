@@ -39,7 +39,6 @@ from perspective_rag.perspectives.statements import (
 from perspective_rag.perspectives.topics import (
     Asked,
     asked_sides,
-    explained,
     good_idea,
     motion,
     proposes,
@@ -127,7 +126,7 @@ def _read(text: str) -> Reading:
     if not parts:
         return Reading(text, "chat")
     short = [trimmed(part) for part in parts]
-    asked = asked_sides(short[-1]) or explained(short[-1])
+    asked = asked_sides(short[-1])
     if asked is not None:
         return _one_side(text, asked) if asked.stance else _sides(text, asked.statement)
     kind = kind_of(_joined(short))
@@ -163,7 +162,7 @@ def _joined(parts: Sequence[Sequence[str]]) -> str:
 
 def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
     """The reading of the sentences, or None where they name no sides."""
-    kept = [list(part) for part in parts]
+    kept = [half for part in parts for half in _halves(part)]
     judged = False
     while len(kept) > 1 and is_talk(kept[-1]):  # "Is that true?", "Why or why not?"
         kept, judged = kept[:-1], True
@@ -186,6 +185,16 @@ def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
         return replace(found[0], kind="sides", claims=tuple(claims.values())[:MOST_CLAIMS])
     named = (each for each in found if each.claims or each.alternatives)
     return next(named, found[0] if found else None)
+
+
+def _halves(words: Sequence[str]) -> list[list[str]]:
+    """Questions joined by "and": "Is it safe, and should it be allowed?"."""
+    asks = words[-1].endswith("?") and auxiliary_of(core_of(words).words[0]) is not None
+    for i in range(3, len(words) - 2) if asks else ():
+        wh = bare(words[i + 1]) in WH_WORDS and auxiliary_of(words[i + 2]) is not None
+        if bare(words[i]) == "and" and (wh or auxiliary_of(words[i + 1]) is not None):
+            return [[*words[: i - 1], words[i - 1].rstrip(",") + "?"], list(words[i + 1 :])]
+    return [list(words)]
 
 
 def _asked(parts: Sequence[Sequence[str]]) -> list[int]:
@@ -260,12 +269,6 @@ def _one(text: str, words: Sequence[str], nouns: Sequence[str], judged: bool) ->
     if kind is not None and not (core.said and kind == "factual"):
         return Reading(text, kind)
     if not core.said:
-        both = _double(core.words)
-        if both is not None:
-            of_first = [*antecedents(both[:1]), *nouns]
-            claims = [_claim(both[0], False, nouns), _claim(both[1], False, of_first)]
-            if claims[0] is not None:
-                return _sides(text, *(each for each in claims if each))
         options = [resolved(each, nouns) for each in named_alternatives(asked)]
         if options:
             named = [each for each in options if each]
@@ -275,16 +278,6 @@ def _one(text: str, words: Sequence[str], nouns: Sequence[str], judged: bool) ->
     if claim is None and "or" in behind and not _asks(core.words) and "," not in asked:
         claim = good_idea(asked.rstrip("?:,"))  # "Uniforms: yes or no?"
     return None if claim is None else _sides(text, claim)
-
-
-def _double(words: Sequence[str]) -> list[list[str]] | None:
-    """Two questions joined by "and": "Is it safe, and should it be allowed?"."""
-    if auxiliary_of(words[0]) is None:
-        return None
-    for i in range(3, len(words) - 3):
-        if bare(words[i]) == "and" and auxiliary_of(words[i + 1]) is not None:
-            return [[*words[: i - 1], words[i - 1].rstrip(",")], list(words[i + 1 :])]
-    return None
 
 
 def _claim(words: Sequence[str], said: bool, nouns: Sequence[str]) -> Statement | None:

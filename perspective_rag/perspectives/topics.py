@@ -40,7 +40,7 @@ _AGAINST = frozenset(
 _HOUSE = frozenset("favour favor support welcome oppose regret reject condemn believe".split())
 _ASKING = frozenset(
     "find give show list name search look provide need want main best strongest good key retrieve"
-    " get fetch make weigh".split()
+    " get fetch make weigh interested why explain".split()
 )
 _THE_CLAIM = frozenset(
     "the this that following a of in with claim idea view argument statement notion position"
@@ -71,15 +71,29 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
             topic = words[behind:] or words[: i - (plain[i - 1] in _REASONS)]
             return _asked(words[:behind], topic, None)
     nouns = _PRO | _CON | _REASONS
-    start = next((i for i, word in enumerate(plain[:12]) if lemma_in(word, nouns)), None)
+    start = next(
+        (i for i, word in enumerate(plain[:12]) if lemma_in(word, nouns) or (i and word == "why")),
+        None,
+    )
     if start is None or not _asks_for(words[:start]):
         return None
     stance = _side(plain[start]) if not lemma_in(plain[start], _BOTH_ONLY) else None
     end = start + 1
-    while end < len(plain) and plain[end] in {"that", "which", "who", "would", "to", "in", "argue"}:
+    while end < len(plain) and plain[end] in {
+        "that",
+        "which",
+        "who",
+        "would",
+        "to",
+        "in",
+        "argue",
+        "why",
+    }:
         end += 1
     if end < len(plain) and _side(plain[end]) is not None:
         stance, end = _side(plain[end]), end + 1
+    elif plain[end - 1] == "why":
+        stance = "support" if DISPUTED.search(" ".join(plain[end:])) else None
     elif plain[end - 1] == "that" and not lemma_in(plain[start], _PRO | _CON):
         stance = "support"
     elif plain[end - 1] not in {"to", "of"} and plain[end : end + 1] != ["of"]:
@@ -113,7 +127,7 @@ def _asks_for(words: Sequence[str]) -> bool:
 
 def _asked(lead: Sequence[str], rest: Sequence[str], stance: Stance | None) -> Asked | None:
     topic = " ".join(rest).strip(" :,-–\"'“”?.!")
-    clause = bare(lead[-1]) == "that"
+    clause = bare(lead[-1]) in {"that", "why"}
     made = whole(topic, least=2 if clause else 3, trusted=clause) if topic else None
     made = made or (good_idea(topic) if topic and not clause else None)
     return Asked(" ".join(lead), topic, made, stance) if made else None
@@ -197,14 +211,3 @@ def proposes(topic: str) -> bool:
     words = topic.split(" ")
     acts = "g" in tags(words[0])
     return acts and len(words) > (2 if "n" in tags(words[0]) - {"g"} else 1)
-
-
-def explained(words: Sequence[str]) -> Asked | None:
-    """What "Explain why X" takes for granted, where X is disputed."""
-    plain = [bare(word) for word in words[:8]]
-    if "why" not in plain[1:] or not _asks_for(words[: plain.index("why")]):
-        return None
-    place = plain.index("why") + 1
-    topic = " ".join(words[place:]).rstrip("?!. ")
-    said = whole(topic) if DISPUTED.search(topic) else None
-    return Asked(" ".join(words[:place]), topic, said, "support") if said else None

@@ -102,8 +102,10 @@ def trimmed(words: Sequence[str]) -> list[str]:
     """The words of a sentence without pieces of talk at its ends ("Quick question:", ", don't you
     think?"), courtesy and ", or not".
     """
-    parts = pieces(_calm(words))
-    while len(parts) > 1 and is_talk(parts[0]) and not _goes_on(parts[0], parts[1]):
+    if [bare(word) for word in words[:2]] == ["to", "what"] and auxiliary_of(words[3 % len(words)]):
+        words = words[3:]  # "To what extent is ..."
+    parts = pieces(words)
+    while len(parts) > 1 and is_talk(parts[0]):
         parts = parts[1:]
     while len(parts) > 1 and is_talk(parts[-1]) and not _belongs(parts[-1]):
         parts = parts[:-1]
@@ -132,22 +134,6 @@ def trimmed(words: Sequence[str]) -> list[str]:
     return [*kept[:-1], f"{last}?" if asks and not last.rstrip("\"'”’)").endswith("?") else last]
 
 
-def _calm(words: Sequence[str]) -> list[str]:
-    """The words without what only lends weight to a question: "Why on earth"."""
-    if bare(words[0]) not in WH_WORDS or bare(" ".join(words[1:3])) not in _WEIGHT:
-        return list(words)
-    return [words[0], *words[3:]]
-
-
-_WEIGHT = frozenset(("on earth", "the hell", "the heck"))
-
-
-def _goes_on(first: Sequence[str], second: Sequence[str]) -> bool:
-    """True for a piece that the next one goes on with: "Is it right, in your view, to ..."."""
-    asks = auxiliary_of(first[0]) is not None and auxiliary_of(second[0]) is None
-    return asks and not first[-1].endswith(":")
-
-
 def _belongs(piece: Sequence[str]) -> bool:
     """True for a last piece that is part of the matter: ", or fair?", ", not during it"."""
     plain = [bare(word) for word in piece]
@@ -171,6 +157,8 @@ def core_of(words: Sequence[str], *, judged: bool = False) -> Core:
         if inner is None or len(inner) < 2:
             break
         kept, said = trimmed(_asked_behind(inner)), True
+    if len(kept) == 1 and "\u00a0" in kept[0]:  # a quotation
+        kept, said = kept[0].strip('"“”?').split("\u00a0"), True
     asks = auxiliary_of(kept[0]) is not None or bare(kept[0]).removesuffix("'s") in WH_WORDS
     return Core(kept, said and not asks)
 
