@@ -132,7 +132,8 @@ _HOMES = {
     "perspectives.find": ["CallableExtractor"],
     "perspectives.llm": ["LLMExtractor"],
     "perspectives.queries": ["LLMExpander", "NoExpansion", "StatementExpander"],
-    "perspectives.reading": ["GivenPerspectives", "RuleExtractor"],
+    "perspectives.reading": ["RuleExtractor"],
+    "perspectives.sides": ["GivenPerspectives"],
     "pipeline": ["PerspectivePipeline"],
     "results": ["Answer", "Claim", "Coverage", "RetrievalResult"],
     "types": [

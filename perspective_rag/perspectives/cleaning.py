@@ -223,19 +223,22 @@ def _named(word: str) -> str:
 # Frequent words of other languages that are no English words.
 _FOREIGN = frozenset(
     """
-    à ich der das und nicht ein eine einen einer ist sind soll sollte sollten kann wird werden mit
-    für über noch oder aber warum wenn dem des im du wir ihr sie es mehr als bei het een van niet
-    moet moeten mag kan zijn wordt voor naar deze uit waarom hoe wie geen wel le les des du et est
-    sont une un pas pour avec sur dans qui ce cette doit peut pourquoi comment où quel mais nous vous
-    ils elles être on el los las una del con por para es debe deben puede pueden qué cómo pero más muy
-    se al lo su os uma dos das não são deve podem porque quem mas mais muito il gli che non è può
-    perché chi ma più della delle nel och att det som inte på för med av ett ska vi eller skal ikke
-    til jeg vil må er nie jest czy się na że jak ale bir bu için mı mi yang dan untuk apakah tidak
-    itu ang ng mga ba ay na ya wa kwa ja että onko pitäisikö voiko nem egy hogy kell az je jsou
+    à ich der das und nicht ein eine einen einer ist sind soll sollte sollten kann wird werden
+    mit für über noch oder aber warum wenn dem des im du wir ihr sie es mehr als bei het een van
+    niet moet moeten mag kan zijn wordt voor naar deze uit waarom hoe wie geen wel le les des du
+    et est sont une un pas pour avec sur dans qui ce cette doit peut pourquoi comment où quel
+    mais nous vous ils elles être on el los las una del con por para es debe deben puede pueden
+    qué cómo pero más muy se al lo su os uma dos das não são deve podem porque quem mas mais
+    muito il gli che non è può perché chi ma più della delle nel och att det som inte på för med
+    av ett ska vi eller skal ikke til jeg vil må er nie jest czy się na że jak ale bir bu için
+    mı mi yang dan untuk apakah tidak itu ang ng mga ba ay na ya wa kwa ja että onko pitäisikö
+    voiko nem egy hogy kell az je jsou
     """.split()
 )
-_BOTH = frozenset("is in an die was a me on as do no of to so over will men he by we had at all for i"
-                  " am it us or per via".split())  # fmt: skip
+_BOTH = frozenset(
+    "is in an die was a me on as do no of to so over will men he by we had at all for i am it"
+    " us or per via".split()
+)
 
 
 def is_english(text: str) -> bool:

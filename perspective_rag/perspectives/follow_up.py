@@ -43,7 +43,7 @@ _RELATED = dict.fromkeys(
     "of",
 ) | dict(
     pair.split("=")
-    for pair in "alternative=to objection=to solution=to exception=to reason=for evidence=for".split()
+    for pair in "alternative=to objection=to solution=to exception=to reason=for".split()
 )
 _SIDE = re.compile(
     r"^(?:what(?:'s| is| are| about) |how about |give me )?(?:the |any |some |more )*"
@@ -53,16 +53,16 @@ _SIDE = re.compile(
 )
 _ABOUT = re.compile(r"^(?:(?:what|how) about|what of|as for|regarding|about) (.+)$", re.IGNORECASE)
 _PEOPLE = frozenset(
-    "children kids teenagers teens adolescents adults women men girls boys parents teachers students"
-    " pupils workers employees patients doctors elderly pensioners people voters citizens immigrants"
-    " migrants refugees tenants owners drivers families minors tourists residents prisoners farmers"
-    " poor rich person family child teenager adult animals".split()
+    "children kids teenagers teens adolescents adults women men girls boys parents teachers"
+    " students pupils workers employees patients doctors elderly pensioners people voters"
+    " citizens immigrants migrants refugees tenants owners drivers families minors tourists"
+    " residents prisoners farmers poor rich person family child teenager adult animals".split()
 )
 # What a question is looked at from, rather than asked of.
 _ASPECTS = frozenset(
-    "cost price money privacy safety security health environment climate economy job freedom right"
-    " democracy justice fairness ethic law science evidence crime pollution waste energy welfare"
-    " risk benefit effect alternative exception quality time future tax".split()
+    "cost price money privacy safety security health environment climate economy job freedom"
+    " right democracy justice fairness ethic law science evidence crime pollution waste energy"
+    " welfare risk benefit effect alternative exception quality time future tax".split()
 )
 _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -76,9 +76,9 @@ _OWNED, _PERSON = frozenset("its their".split()), frozenset("he she".split())
 _MEASURES = frozenset("ban law policy idea plan measure rule proposal change step tax".split())
 # What is said of something to do rather than of a thing: "is it legal?", "does it work?".
 _OF_ACTS = frozenset(
-    "legal illegal fair unfair possible realistic feasible necessary right wrong allowed worth work"
-    " help happen cost justified enforced popular moral ethical good bad practical affordable"
-    " effective sensible".split()
+    "legal illegal fair unfair possible realistic feasible necessary right wrong allowed"
+    " worth work help happen cost justified enforced popular moral ethical good bad practical"
+    " affordable effective sensible".split()
 )
 _PROPOSES = frozenset("should must ought shall".split())
 
@@ -491,9 +491,9 @@ def _thing(plain: Sequence[str], earlier: Sequence[str], *, many: bool) -> str |
     of its number.
     """
     proposed, nouns = act_of(earlier), antecedents([earlier])
-    if proposed is not None and not many and "without" not in plain:
-        if "be" not in map(bare, earlier) or not _OF_ACTS.isdisjoint(plain):
-            return proposed
+    of_act = "be" not in map(bare, earlier) or not _OF_ACTS.isdisjoint(plain)
+    if proposed is not None and of_act and not many and "without" not in plain:
+        return proposed
     fitting = [each for each in nouns if is_plural_phrase(each) == many]
     if "without" in plain and proposed and len(fitting) > 1 and "be" not in map(bare, earlier):
         fitting = fitting[1:]  # "Should schools ban phones?": without phones

@@ -48,9 +48,11 @@ _FACTS = re.compile(
     # who or what holds a place, and what can be measured or counted
     r"|^(?:is|are|was|were) "
     rf".+ (?<!\bby )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bwith )(?<!against )the (?:\w+ ){{1,2}}"
-    rf"of(?: the)?(?-i:(?: [A-Z]\S*)+)$|^(?:is|are|was|were) .+ the {_MEASURED}est\b|^the {_MEASURED}est .*\bis\b"
+    rf"of(?: the)?(?-i:(?: [A-Z]\S*)+)$|^(?:is|are|was|were) .+ the {_MEASURED}est\b"
+    rf"|^the {_MEASURED}est .*\bis\b"
     rf"|^the \w+ of \w+ (?:is|was) (?-i:[A-Z])\w*$"
-    rf"|\b{_MEASURED}(?:e?r|ier) than \S+(?: \S+){{0,2}}$|^(?:which|what|who) .*\b{_MEASURED}e?(?:st|r)\b"
+    rf"|\b{_MEASURED}(?:e?r|ier) than \S+(?: \S+){{0,2}}$"
+    rf"|^(?:which|what|who) .*\b{_MEASURED}e?(?:st|r)\b"
     r"|^(?:is|are) \d[\d.,]* (?!too|still)|\b(?:celsius|fahrenheit|\d degrees|square root)\b"
     # what something is made of, where it is, what happened, to whom and when
     r"|\b(?:made (?:up )?of|short for|known as|located in|native to|spoken in)\b"

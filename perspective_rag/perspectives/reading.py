@@ -306,8 +306,8 @@ def _stated(asked: str, said: bool) -> Statement | None:
     if topic is not None:
         return whole(topic) or good_idea(topic)
     if auxiliary_of(words[0]) is not None:
-        demand = bare(words[0]) == "don't" and verb_share(words[1]) > 0.5
-        return motion(words) if demand else statement_of(plain)
+        forbids = bare(words[0]) == "don't" and verb_share(words[1]) > 0.5
+        return motion(words) if forbids else statement_of(plain)
     about = " ".join(asked_about(words) or [])
     if about:
         return good_idea(about) if proposes(about) else None
@@ -324,8 +324,8 @@ def _stated(asked: str, said: bool) -> Statement | None:
 
 
 def _leading(words: Sequence[str]) -> Statement | None:
-    """The claim in "How safe is X", "Why should X ...", "Why is X so cruel", "Why not V X", "What is
-    wrong with X" and "How do you feel about doing X".
+    """The claim in "How safe is X", "Why should X ...", "Why is X so cruel", "Why not do X" and
+    "What is wrong with X".
     """
     plain = [bare(word) for word in words]
     if plain[0] == "why":
@@ -356,7 +356,7 @@ def _leading(words: Sequence[str]) -> Statement | None:
 
 
 def _link(subject: Sequence[str]) -> int:
-    """Where what belongs to the complement begins: "to" in "loans to the poor" (harmful to them)."""
+    """Where what belongs to the complement begins: "to" in "loans to the poor" (harmful to)."""
     for i in range(1, len(subject) - 1):
         doing = bare(subject[i]) == "in" and "g" in tags(subject[i + 1])
         if doing or (bare(subject[i]) in {"to", "for"} and tags(subject[i - 1]) & {"n", "s", "P"}):

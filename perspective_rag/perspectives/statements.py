@@ -229,9 +229,9 @@ def affirmed(predicate: Sequence[str]) -> list[str]:
     kept = []
     for i, word in enumerate(words):
         core, following = bare(word), bare(words[i + 1]) if i + 1 < len(words) else ""
-        if core == "any" and (following in DEGREES | {"different"} or following.endswith("er")):
-            if any(tag in "ar" for _, tag in readings(following)) or following in DEGREES:
-                continue
+        compares = following.endswith("er") and any(tag in "ar" for _, tag in readings(following))
+        if core == "any" and (compares or following in DEGREES | {"different"}):
+            continue
         kept.append(_SOME[core] + word[len(core) :] if core in _SOME else word)
     return kept
 

@@ -234,7 +234,8 @@ _ENDINGS = dict(
     pair.split("=")
     for pair in (
         "ise=v ize=v ify=v able=a ible=a ful=a less=a ous=a ive=a ical=a ary=a ish=a proof=a"
-        " friendly=a free=a ly=r ness=n ment=n tion=n sion=n ism=n ist=n ity=n ship=n hood=n er=n or=n"
+        " friendly=a free=a ly=r ness=n ment=n tion=n sion=n ism=n ist=n ity=n ship=n hood=n er=n"
+        " or=n"
     ).split()
 )
 _PREFIXES = "over under non un re de anti pre out mis dis".split()
@@ -396,9 +397,10 @@ def _lexical_verb(words: Sequence[str], blocked: frozenset[int], *, least: float
     behind = blocked | {k for k in range(1, len(words)) if bare(words[k]) in PREPOSITIONS}
     first = min(behind, default=len(words))  # before it stands the head of the subject
     for i in range(1, len(words)):
-        if i not in blocked and not closed_before(words, i):
-            if _finite_score(words, i, min(first, i)) >= least:
-                return i
+        if i in blocked or closed_before(words, i):
+            continue
+        if _finite_score(words, i, min(first, i)) >= least:
+            return i
     return None
 
 

@@ -25,32 +25,37 @@ from perspective_rag.perspectives.words import (
 # Words of talking about a question; a piece that has no others says nothing about its matter.
 _TALK = frozenset(
     """
-    think say believe agree disagree feel reckon know see tell ask wonder understand explain discuss
-    debate comment question answer opinion view thought idea take stance side argument point topic
-    motion statement claim resolve proposition poll quick simple serious honest random silly stupid
-    dumb weird short curious hot right wrong true false correct fair valid sure myth fact fiction
-    reality honestly seriously personally basically generally frankly please pls thank thanks cheers
-    ok okay well hi hello hey yo guy folk friend sorry maybe perhaps yes no pro con anti favour favor
-    strongly somewhat neutral undecided following regard advance lol tbh imo imho bit mind way people
-    justify reason extent degree speak stand humble personal sense actually truth evidence
+    think say believe agree disagree feel reckon know see tell ask wonder understand explain
+    discuss debate comment question answer opinion view thought idea take stance side argument
+    point topic motion statement claim resolve proposition poll quick simple serious honest
+    random silly stupid dumb weird short curious hot right wrong true false correct fair valid
+    sure myth fact fiction reality honestly seriously personally basically generally frankly
+    please pls thank thanks cheers ok okay well hi hello hey yo guy folk friend sorry maybe
+    perhaps yes no pro con anti favour favor strongly somewhat neutral undecided following
+    regard advance lol tbh imo imho bit mind way people justify reason extent degree speak stand
+    humble personal sense actually truth evidence
     """.split()
 )
 _CLOSED = CLOSED | frozenset("i'm i've i'd let's".split())
 _COURTESY = frozenset("please pls thanks thank lol tbh imo imho cheers mate".split())
 _LEADS = frozenset(
-    "ok okay so well hi hey hello and but also please now um uh like yo honestly seriously actually"
-    " oh then look sorry hmm".split()
+    "ok okay so well hi hey hello and but also please now um uh like yo honestly seriously"
+    " actually oh then look sorry hmm".split()
 )
 # Verbs and nouns whose clause says what they are about.
 _REPORTS = frozenset(
-    "say claim argue think believe disagree insist maintain reckon tell hear read assert suggest state hold"
-    " know realise realize feel declare warn write agree admit accept convince deny guess suppose"
-    " find decide discuss acknowledge swear announce complain keep".split()
+    "say claim argue think believe disagree insist maintain reckon tell hear read assert"
+    " suggest state hold know realise realize feel declare warn write agree admit accept"
+    " convince deny guess suppose find decide discuss acknowledge swear announce keep".split()
 )
-_THOUGHT = frozenset("think believe say feel claim argue reckon guess hear suppose insist agree know"
-                     " swear tell read".split())  # fmt: skip
-_NOUNS = frozenset("idea claim view notion argument belief statement theory opinion proposition fact"
-                   " suggestion motion proposal myth".split())  # fmt: skip
+_THOUGHT = frozenset(
+    "think believe say feel claim argue reckon guess hear suppose insist agree know swear tell"
+    " read".split()
+)
+_NOUNS = frozenset(
+    "idea claim view notion argument belief statement theory opinion proposition fact"
+    " suggestion motion proposal myth".split()
+)
 _TRUTHS = frozenset("true case fact correct likely certain clear obvious doubt possible".split())
 _ASKED_IF = frozenset("wonder know sure ask see unsure say tell decide curious".split())
 SUBJECTS = frozenset("it they he she we you there this that these".split())
@@ -201,6 +206,8 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
     personal = not asked or not _PERSONS.isdisjoint(plain[1:3])
     if plain[0] == "thbt":
         return list(words[1:])
+    if plain[:2] == ["should", "i"]:
+        return None
     for i in range(min(len(plain) - 1, 60)):
         word, rest = plain[i], list(words[i + 1 :])
         before = plain[i - 1] if i else ""
