@@ -64,7 +64,8 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
     """
     plain = [bare(word) for word in words]
     for i, (one, joint, other) in enumerate(zip(plain, plain[1:], plain[2:], strict=False)):
-        if joint in {"and", "or", "&"} and {_side(one), _side(other)} == {"support", "oppose"}:
+        personal = plain[0] not in AUXILIARIES or plain[1] == "you"
+        if personal and joint in {"and", "or", "&"} and {_side(one), _side(other)} == {"support", "oppose"}:
             behind = i + 3
             if plain[behind : behind + 1] in (["of"], ["on"], ["to"], ["about"], ["for"]):
                 behind += 1
@@ -79,16 +80,7 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
         return None
     stance = _side(plain[start]) if not lemma_in(plain[start], _BOTH_ONLY) else None
     end = start + 1
-    while end < len(plain) and plain[end] in {
-        "that",
-        "which",
-        "who",
-        "would",
-        "to",
-        "in",
-        "argue",
-        "why",
-    }:
+    while end < len(plain) and plain[end] in _LINKS:
         end += 1
     if end < len(plain) and _side(plain[end]) is not None:
         stance, end = _side(plain[end]), end + 1
@@ -109,6 +101,7 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
 
 
 _ARTICLES = frozenset("the this a of in with following".split())
+_LINKS = frozenset("that which who would to in argue why".split())
 
 
 def _side(word: str) -> Stance | None:
@@ -167,14 +160,13 @@ def motion(words: Sequence[str]) -> Statement | None:
     None for any other text.
     """
     plain = [bare(word) for word in words[:4]]
-    text = " ".join(words)
-    if plain[:2] == ["this", "house"] or plain[:1] in (["thw"], ["thbt"]):
-        start = 1 if plain[0].startswith("th") and plain[0] != "this" else 2
+    if plain[:2] == ["this", "house"] or plain[:1] == ["thw"]:
+        start = 1 if plain[0] == "thw" else 2
         start += plain[start : start + 1] in (["would"], ["should"], ["will"])
         return we_should(words[start:])
     if plain[:1] == ["let's"]:
         return we_should(words[1:])
-    return we_should(words) if is_demand(text) else None
+    return we_should(words) if is_demand(" ".join(words)) else None
 
 
 def we_should(words: Sequence[str]) -> Statement | None:
