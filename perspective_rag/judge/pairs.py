@@ -18,6 +18,8 @@ from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 from perspective_rag.validation import between
 
+Pair = tuple[Passage, Perspective]
+
 
 def revision_of(judge: Judge) -> str:
     """What identifies a judge's verdicts: judges of equal revisions judge alike.
