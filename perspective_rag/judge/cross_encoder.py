@@ -12,7 +12,8 @@ import numpy as np
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
+from perspective_rag.judge.models import LoadedOnce
+from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import FILE, JudgeSettings, stored_in
 from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
 from perspective_rag.listing import ListingRule

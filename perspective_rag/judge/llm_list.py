@@ -13,9 +13,9 @@ import numpy as np
 from perspective_rag.errors import JudgeError, LLMError
 from perspective_rag.flow.steps import Flow, Reply, ask
 from perspective_rag.flow.trace import degrade, note
-from perspective_rag.judge.graded import GRADES, NO_SUPPORT, RULE, GradedJudge
 from perspective_rag.judge.pairs import not_judged
 from perspective_rag.judge.support import read_beside
+from perspective_rag.judge.wrapped import GRADES, NO_SUPPORT, RULE, GradedJudge
 from perspective_rag.listing import ListingRule
 from perspective_rag.prompts import PromptTemplate, fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_json, reply_text

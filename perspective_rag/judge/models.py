@@ -1,14 +1,15 @@
-"""ONNX models that read pairs of texts."""
+"""Models that read pairs of texts, loaded once."""
 
 from __future__ import annotations
 
 import os
+import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,33 @@ from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.types import Matrix, Vector
 from perspective_rag.validation import from_json
+
+M = TypeVar("M")
+
+
+class LoadedOnce(Generic[M]):
+    """What a judge reads with: a model that was given, else what ``_load`` gives at the first
+    judgement, once. All but a loaded model is sent to another process.
+    """
+
+    _load: Callable[[], M]
+
+    def __init__(self, given: M | None) -> None:
+        self._classifier = self._given = given
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_lock": None, "_classifier": self._given}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+    def _model(self) -> M:
+        with self._lock:
+            if self._classifier is None:
+                self._classifier = self._load()
+            return self._classifier
+
 
 # Texts whose tokens are kept: a few requests' worth, a few MB.
 _KEPT_TEXTS = 1024

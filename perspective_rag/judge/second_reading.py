@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
 from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, complete
+from perspective_rag.flow.steps import Flow
 from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.judge.support import (
+    checked,
     contradictions,
-    in_range,
     is_judged,
     listed,
     related,
@@ -187,9 +187,5 @@ def _read(
     ]
     rivals = [np.nan if c.rival is None else support[c.row, c.rival] for c in cells]
     first = np.column_stack([[support[c.row, c.side] for c in cells], rivals])
-    values = yield from complete(
-        second.read_again(sides, [pool[c.row].passage for c in cells], first),
-        f"judge {second.name!r}",
-        f"an array of shape {(len(cells), 2)}",
-    )
-    return in_range(values, (len(cells), 2), second.name)
+    returned = second.read_again(sides, [pool[c.row].passage for c in cells], first)
+    return (yield from checked(second.name, returned, (len(cells), 2)))

@@ -14,8 +14,8 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.judge.models import PairEncoder, cores, onnx_runtime, onnx_session
-from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
+from perspective_rag.judge.models import LoadedOnce, PairEncoder, cores, onnx_runtime, onnx_session
+from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.windows import telling, windows
 from perspective_rag.listing import ListingRule

@@ -17,7 +17,6 @@ from perspective_rag.extend import WatchedJudge, annotations_of, report_in
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cascade import CascadeJudge
-from perspective_rag.judge.graded import RULE, GradedJudge
 from perspective_rag.judge.support import (
     judge_best_first,
     judgements_left,
@@ -25,6 +24,7 @@ from perspective_rag.judge.support import (
     pair_judge,
     quick_judge,
 )
+from perspective_rag.judge.wrapped import RULE, GradedJudge
 from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judged
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
