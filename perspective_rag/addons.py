@@ -18,7 +18,7 @@ from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.flow.limiter import Cancelled, Work
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL as PACKAGED_JUDGE
-from perspective_rag.judge.cross_encoder import TwoSides, class_columns
+from perspective_rag.judge.cross_encoder import class_columns
 from perspective_rag.judge.llm import PRESETS
 from perspective_rag.judge.models import PairEncoder
 from perspective_rag.judge.pairs import Pair, judge_pairs, revision_of
@@ -28,6 +28,7 @@ from perspective_rag.judge.settings import (
     JudgeSettings,
     LargerSettings,
     SideWeights,
+    TwoSides,
     Weighing,
     log_odds,
     personal,

@@ -117,9 +117,7 @@ class CascadeJudge(TableOfPairs, WrappedJudge):
         _count(ruled_out=len(support) - len(rows), judged=len(rows))
         low, high = self.uncertain
         unsure = np.isnan(support) | (related & (support >= low) & (support <= high))
-        return (
-            yield from self._ask_again(perspectives, passages, support, unsure, self.threshold)
-        )
+        return (yield from self._ask_again(perspectives, passages, support, unsure, self.threshold))
 
     def judge_sides(
         self,

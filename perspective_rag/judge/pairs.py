@@ -124,27 +124,29 @@ def judge_at_once(
 
 
 def in_batches(
-    rows: Sequence[int],
+    stage: str,
+    read: Callable[[Sequence[Any]], Matrix],
+    asked: Sequence[Any],
     size: int,
-    ask: Callable[[list[int]], Flow[Reply]],
-    keep: Callable[[list[int], Any], None],
-) -> Flow[Exception | None]:
-    """Asks about the rows, ``size`` at a time, and hands what each batch gave to ``keep``.
+    pairs: int = 1,
+) -> Flow[Reply]:
+    """What ``read`` says of what is asked, ``size`` at a time: shape (n, 2), and the first error.
 
-    A batch that fails, or runs into its time limit, takes no other with it; two in a row end it.
-    Returns the first error.
+    A batch that fails, or runs into its time limit, is NaN and takes no other with it; two in a row
+    end it. Each of what is asked counts as so many ``pairs``.
     """
+    found: Matrix = np.full((len(asked), 2), np.nan)
     first, failures = None, 0
-    for start in range(0, len(rows), size):
-        batch = list(rows[start : start + size])
-        reply = yield from ask(batch)
-        if reply.value is not None:
-            keep(batch, reply.value)
-        first = first or reply.error
-        failures = failures + 1 if reply.value is None else 0
+    for start in range(0, len(asked), size):
+        batch = asked[start : start + size]
+        reply = yield from call(stage, read, batch, counts={"judged_pairs": pairs * len(batch)})
+        if reply.error is None:
+            found[start : start + size], failures = reply.value, 0
+            continue
+        first, failures = first or reply.error, failures + 1
         if failures == 2:
             break
-    return first
+    return Reply(found, first)
 
 
 def not_judged(name: str, failed: int, asked: int, error: Exception | None = None) -> None:

@@ -6,18 +6,13 @@ import json
 from functools import partial
 
 import numpy as np
-import pytest
 
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.cascade import CascadeJudge
-from perspective_rag.judge.cross_encoder import (
-    CrossEncoderJudge,
-    TwoSidedSettings,
-    TwoSides,
-    Weighed,
-)
+from perspective_rag.judge.cross_encoder import CrossEncoderJudge
+from perspective_rag.judge.settings import TwoSides
 from perspective_rag.judge.support import read_passages, rule_for
 from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag.testing import TableJudge
@@ -28,8 +23,8 @@ STANCES = tuple(
     Perspective(s, t, s, "Zoos teach.")
     for s, t in (("support", "Zoos teach."), ("oppose", "Zoos do not teach."))
 )
-RELEVANT = Weighed(TwoSides(relevance=2.0, bias=-1.0), 0.8, 0.5)
-ALONE = Weighed(TwoSides(), 0.7, 0.4)
+RELEVANT = {"weights": {"relevance": 2.0, "bias": -1.0}, "listing": 0.8, "searching": 0.5}
+ALONE = {"weights": {"own": 1.0}, "listing": 0.7, "searching": 0.4}
 
 read = partial(read_passages, scale=PACKAGED)
 
@@ -60,12 +55,10 @@ class Classifier:
         )
 
 
-def reading_judge(tmp_path, settings=None):
+def reading_judge(tmp_path):
     """A judge whose folder says how two sides are read, with a model that needs no file."""
-    stored = (
-        {"alone": ALONE.stored(), "relevant": RELEVANT.stored()} if settings is None else settings
-    )
-    (tmp_path / "judge.json").write_text(json.dumps({"threshold": 0.4, "two_sides": stored}))
+    stored = {"threshold": 0.4, "two_sides": {"alone": ALONE, "relevant": RELEVANT}}
+    (tmp_path / "judge.json").write_text(json.dumps(stored))
     judge = CrossEncoderJudge(tmp_path)
     judge._classifier = Classifier()
     return judge
@@ -75,7 +68,7 @@ def expected(text, relevance, weighed):
     model = Classifier()
     rows = [model.logits([text], [side.text])[:, [1, 2, 0]] for side in SIDES]
     cosine = None if relevance is None else np.array([relevance])
-    return weighed.weights.probabilities(*rows, cosine)[0, :2]
+    return TwoSides(**weighed["weights"]).probabilities(*rows, cosine)[0, :2]
 
 
 def test_a_passage_is_read_beside_both_statements_with_its_relevance(tmp_path):
@@ -103,15 +96,10 @@ def test_sides_that_do_not_exclude_each_other_are_read_one_by_one(tmp_path):
 
 
 def test_without_relevance_the_thresholds_keep_their_meaning(tmp_path):
-    settings = TwoSidedSettings(ALONE, RELEVANT)
-    for own, wanted in ((0.0, 0.0), (0.4, 0.5), (0.7, 0.8), (1.0, 1.0)):
-        assert np.interp(own, [0, 0.4, 0.7, 1], [0, 0.5, 0.8, 1]) == pytest.approx(wanted)
     judge = reading_judge(tmp_path)
     table = run(read(judge, SIDES, candidates("Zoos teach.", relevance=None), exclusive=True))
     alone = expected("Zoos teach.", None, ALONE)
     np.testing.assert_allclose(table[0], np.interp(alone, [0, 0.4, 0.7, 1], [0, 0.5, 0.8, 1]))
-    row = np.zeros((1, 3))
-    assert settings.support(row, row, np.array([np.nan])).shape == (1, 2)
 
 
 def test_cosines_of_unknown_meaning_are_not_told(tmp_path):
