@@ -12,7 +12,7 @@ from perspective_rag.flow.steps import Flow, call, complete
 from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
 from perspective_rag.judge.support import judge_two
-from perspective_rag.judge.wrapped import WrappedListJudge
+from perspective_rag.judge.wrapped import WrappedJudge
 from perspective_rag.protocols import Judge, Judged, JudgesLists
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import open_cache
@@ -20,7 +20,7 @@ from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
 from perspective_rag.validation import from_json
 
 
-class CachedJudge(TableOfPairs, WrappedListJudge):
+class CachedJudge(TableOfPairs, WrappedJudge):
     """A judge whose verdicts are kept in a file: no pair is judged twice.
 
     The key is a hash of the judge's ``revision`` (its weights, prompt and settings), of the

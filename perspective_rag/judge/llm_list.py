@@ -16,7 +16,6 @@ from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import not_judged
 from perspective_rag.judge.support import read_beside
 from perspective_rag.judge.wrapped import GRADES, NO_SUPPORT, RULE, GradedJudge
-from perspective_rag.listing import ListingRule
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_json, reply_text
 from perspective_rag.protocols import LLM, Judge, Judged
@@ -245,6 +244,10 @@ class LLMListJudge:
         seed: Draws the order of the passages.
     """
 
+    languages: tuple[str, ...] = ()  # those of the model: nobody has said
+    threshold = RULE.leaning
+    listing = sides_listing = RULE
+
     def __init__(
         self,
         llm: LLM,
@@ -277,26 +280,6 @@ class LLMListJudge:
         """Identifies the model, the prompt and how it is asked: equal revisions judge alike."""
         model = getattr(self.llm, "revision", self.llm.name)
         return fingerprint(model, self.template.hash, self.max_characters, self.seed)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """Empty: the languages are those of the model."""
-        return ()
-
-    @property
-    def threshold(self) -> float:
-        """The P(support) from which a passage leans to support."""
-        return RULE.leaning
-
-    @property
-    def listing(self) -> ListingRule:
-        """Clear and fair support is listed."""
-        return RULE
-
-    @property
-    def sides_listing(self) -> ListingRule:
-        """The same: sides are always read together."""
-        return RULE
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]

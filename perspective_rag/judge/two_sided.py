@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
@@ -13,13 +12,7 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.flow.steps import Flow
-from perspective_rag.judge.models import (
-    LoadedOnce,
-    PairEncoder,
-    cores,
-    onnx_runtime,
-    onnx_session,
-)
+from perspective_rag.judge.models import LoadedOnce, OnnxModel
 from perspective_rag.judge.pairs import in_batches, not_judged
 from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.windows import telling, windows
@@ -42,27 +35,18 @@ class SidesClassifier(Protocol):
     def logits(self, texts: Sequence[tuple[str, str, str]]) -> Matrix: ...
 
 
-class OnnxSides:
+class OnnxSides(OnnxModel):
     """A two-sided model in ``model.onnx`` beside its ``tokenizer.json`` and ``judge.json``.
 
-    ``threads`` texts are read side by side (None: one a core), each by itself: an int8 model
-    scales its activations by the largest in its input, so that in a batch a verdict would depend
-    on its company.
+    ``threads`` texts are read side by side (None: one a core).
     """
 
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
-        onnxruntime, tokenizers = onnx_runtime()
-        for needed in (folder / "model.onnx", folder / "tokenizer.json"):
-            if not needed.is_file():
-                raise ConfigError(f"{needed} is missing: needed are model.onnx, tokenizer.json")
         self.settings = LargerSettings.of(folder)
-        tokenizer = tokenizers.from_file(str(folder / "tokenizer.json"))
-        self._start, self._end = tokenizer.token_to_id("<s>"), tokenizer.token_to_id("</s>")
+        super().__init__(folder, max_tokens=self.settings.max_tokens, threads=threads)
+        self._start, self._end = map(self._tokenizer.token_to_id, ("<s>", "</s>"))
         if self._start is None or self._end is None:
             raise ConfigError(f"{folder / 'tokenizer.json'} lacks the tokens <s> and </s>")
-        self._encoder = PairEncoder(tokenizer, self.settings.max_tokens)
-        self._session = onnx_session(onnxruntime, folder / "model.onnx")
-        self._readers = ThreadPoolExecutor(threads or cores(), thread_name_prefix="larger-judge")
 
     def pieces(self, text: str, statements: tuple[str, str]) -> list[str]:
         """The text in pieces that the model reads to their end beside both statements."""

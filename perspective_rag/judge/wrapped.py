@@ -25,7 +25,9 @@ R = TypeVar("R")
 
 
 class WrappedJudge:
-    """A judge that asks the judge ``inner``, and has its name, threshold, rules and languages."""
+    """A judge that asks the judge ``inner``, and has its name, threshold, rules, languages and size
+    of lists.
+    """
 
     inner: Judge
 
@@ -60,10 +62,6 @@ class WrappedJudge:
         own = quick_judge(self.inner)
         return cast("Judge", self) if own is self.inner else own
 
-
-class WrappedListJudge(WrappedJudge):
-    """The same, and the size of the lists that the judge reads."""
-
     @property
     def batch_size(self) -> int | None:
         """The judge's own where it reads lists, else None."""
@@ -77,7 +75,7 @@ asked: the texts of the perspectives and the ids of the passages.
 """
 
 
-class WatchedJudge(WrappedListJudge):
+class WatchedJudge(WrappedJudge):
     """A judge whose calls are replaced by those that ``watch`` makes of them: for tracing.
 
     It offers all that ``judge`` offers: lists, two sides, listing rules.

@@ -12,7 +12,7 @@ pytest.importorskip("tokenizers")
 from tokenizers import Tokenizer
 
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
-from perspective_rag.judge.models import OnnxClassifier, PairEncoder, batches_by_length, padded
+from perspective_rag.judge.models import OnnxClassifier, PairEncoder, batches_by_length
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.windows import LONGEST, telling, titled_pieces, windows
 from perspective_rag.types import Passage
@@ -129,4 +129,3 @@ def test_the_end_of_a_long_passage_reaches_the_model_in_any_script(filler):
 
 def test_batches_are_of_similar_length():
     assert list(batches_by_length([9, 1, 8, 2, 7], 2)) == [[1, 3], [4, 2], [0]]
-    assert padded([[1], [2, 3]], fill=9).tolist() == [[1, 9], [2, 3]]
