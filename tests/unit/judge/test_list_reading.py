@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from perspective_rag import CachedJudge, LLMListJudge, PerspectivePipeline
+from perspective_rag import LLMListJudge, PerspectivePipeline
 from perspective_rag.answer.supporting import supporting_sentences
 from perspective_rag.commands.panels import show_passages
 from perspective_rag.commands.parts import console
@@ -24,11 +24,9 @@ from perspective_rag.judge.support import (
     pair_judge,
     quick_judge,
 )
-from perspective_rag.judge.wrapped import RULE, GradedJudge
-from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judged
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective, Proof
+from perspective_rag.types import Candidate, Passage, Perspective
 
 QUESTION = "Should zoos be closed?"
 PRO = Perspective("pro", "Zoos should be closed.", "support", "Zoos should be closed.")
@@ -132,9 +130,10 @@ def test_a_judge_that_returns_no_judged_is_named():
 # sentences
 
 
-def test_the_words_of_proof_are_marked_and_no_sentence_costs_a_call():
+@pytest.mark.parametrize("fallback", [None, TableJudge(default=0.0)], ids=["alone", "doubted"])
+def test_the_words_of_proof_are_marked_and_no_sentence_costs_a_call(fallback):
     llm = model()
-    pipe = pipeline(LLMListJudge(llm))
+    pipe = pipeline(LLMListJudge(llm, fallback=fallback))
     result = pipe.retrieve(QUESTION)
     book = Recorder()
     marked = run(supporting_sentences(quick_judge(pipe.judge), result), book)
@@ -145,21 +144,13 @@ def test_the_words_of_proof_are_marked_and_no_sentence_costs_a_call():
         sides[1]: "Without zoos it would be gone.",
     }
     answer = pipe.answer(result)
-    assert next(claim.text for claim in answer.claims if claim.perspective == sides[0]) == (
-        "In zoos “small cages” make the animals ill, every keeper says."
-    )
+    said = {claim.perspective: claim.text for claim in answer.claims}
+    assert said[sides[0]] == texts[sides[0]]
     assert len(llm.prompts) == 1
-    assert book.calls == {}
-
-
-def test_what_the_packaged_judge_doubts_is_still_quoted_with_its_proof():
-    pipe = pipeline(LLMListJudge(model(), fallback=TableJudge(default=0.0)))
-    answer = pipe.answer(pipe.retrieve(QUESTION))
-    assert answer.unsupported == ()
-    assert {claim.text for claim in answer.claims} == {
-        "In zoos “small cages” make the animals ill, every keeper says.",
-        "Without zoos it would be gone.",
-    }
+    if fallback is None:
+        assert book.calls == {}
+    else:  # what the packaged judge doubts is still quoted with its proof
+        assert (said, answer.unsupported) == (texts, ())
 
 
 def test_the_terminal_shows_the_words_of_proof(capsys):
@@ -172,69 +163,6 @@ def test_the_terminal_shows_the_words_of_proof(capsys):
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "small cages” make the animals ill" in out
     assert "… many things" in out  # from the middle on
-
-
-def test_unprintable_characters_do_not_move_the_mark():
-    text = "\x1b[31mZoos\x1b[0m\u202e make animals ill \x1b]0;x\x07and sad."
-    passage = Passage("p", text)
-    start = text.index("make")
-    proof = Proof(start, start + len("make animals ill"))
-    span = proof.in_printable(passage)
-    assert span is not None
-    from perspective_rag.text import printable
-
-    assert printable(text)[slice(*span)] == "make animals ill"
-    assert Proof(1, 3).in_printable(passage) is None  # within an escape sequence
-
-
-# judges in front
-
-
-def judged(judge, passages):
-    near = np.full(len(passages), np.nan)
-    book = Recorder()
-    lists = list_reader(judge)
-    return run(lists.judge_list(QUESTION, [PRO, CON], passages, near, exclusive=True), book), book
-
-
-def test_verdicts_and_proofs_are_kept(tmp_path):
-    llm = model()
-    passages = [Passage(str(i), text) for i, text in enumerate(TEXTS[:6])]
-    first, book = judged(CachedJudge(LLMListJudge(llm), tmp_path / "v.sqlite"), passages)
-    assert book.counts["cached_pairs"] == 0
-    # Another process asks about some of them, one new passage, in another order.
-    again = CachedJudge(LLMListJudge(llm), tmp_path / "v.sqlite")
-    new = Passage("new", "A new text about zoos and their keepers.")
-    second, book = judged(again, [new, *passages[::-1]])
-    assert book.counts["cached_pairs"] == 12
-    np.testing.assert_array_equal(second.support[1:], first.support[::-1])
-    assert second.proofs[1:] == first.proofs[::-1]
-    assert second.own.all()
-    assert [prompt.user.count(" number=") for prompt in llm.prompts] == [6, 1]
-
-
-def test_verdicts_of_the_fallback_are_not_kept(tmp_path):
-    replies = iter(["no"])
-    good = model()
-    llm = ScriptedLLM(lambda prompt: next(replies, None) or good.replies(prompt))
-    judge = CachedJudge(LLMListJudge(llm, fallback=TableJudge(default=0.9)), tmp_path / "v.sqlite")
-    passages = [Passage("f", FOR)]
-    by_fallback, _ = judged(judge, passages)
-    assert not by_fallback.own.any()
-    by_model, book = judged(judge, passages)
-    assert by_model.own.all()
-    assert book.counts["cached_pairs"] == 0
-
-
-def test_a_watched_judge_reads_lists_and_its_calls_are_seen():
-    seen = []
-    watched = WatchedJudge(
-        LLMListJudge(model()), lambda call, name, inputs: seen.append(inputs) or call
-    )
-    assert watched.batch_size == 40
-    found, _ = judged(watched, [Passage("f", FOR)])
-    assert found.proofs[0].keys() == {"pro"}
-    assert seen == [{"perspectives": [PRO.text, CON.text], "passages": ["f"]}]
 
 
 def test_who_reads_lists_pairs_and_sentences():
@@ -250,24 +178,6 @@ def test_who_reads_lists_pairs_and_sentences():
     assert pair_judge(LLMListJudge(model())) is None
     assert quick_judge(None) is None
     assert quick_judge(asked_again).last is None
-
-
-class Beside(TableJudge):
-    sides_listing = ListingRule(0.6, 0.4, 0.1)
-
-    def judge_sides(self, sides, passages, relevance):
-        return self.judge(sides, passages)
-
-
-def test_grades_list_what_the_judge_lists():
-    table = {("f", "pro"): 0.65, ("f", "con"): 0.1, ("g", "pro"): 0.5, ("g", "con"): 0.5}
-    passages = [Passage("f", FOR), Passage("g", AGAINST), Passage("h", "silent")]
-    graded = GradedJudge(Beside(table, default=0.0))
-    found = run(graded.judge_sides((PRO, CON), passages, np.full(3, np.nan)))
-    verdicts = RULE.verdicts(found, ~np.eye(2, dtype=bool))
-    assert verdicts.tolist() == [["clear", "silent"], ["mixed", "mixed"], ["silent", "silent"]]
-    assert graded.sides_listing is RULE
-    assert GradedJudge(TableJudge()).sides_listing is None
 
 
 def test_judged_of_another_kind_of_judge_needs_no_proofs():
