@@ -123,12 +123,6 @@ def test_the_neutral_bias_of_a_folder_multiplies_the_odds_of_neutral(labels, mon
     assert biased[2] / biased[0] == pytest.approx(np.exp(1.5) * plain[2] / plain[0])
 
 
-def test_nothing_to_judge_gives_an_empty_matrix():
-    assert judged(WordClassifier(), [PRO]).shape == (0, 1)
-    assert judged(WordClassifier(), [], "x").shape == (1, 0)
-    assert CrossEncoderJudge().pair_probabilities([], [])["support"].shape == (0,)
-
-
 def test_a_threshold_outside_its_range_is_refused():
     with pytest.raises(ConfigError, match="threshold"):
         CrossEncoderJudge(classifier=WordClassifier(), threshold=1.5)
@@ -144,7 +138,7 @@ def test_a_folder_that_lacks_a_file_says_which(tmp_path):
 # The real model
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def judge():
     return CrossEncoderJudge()
 
@@ -153,27 +147,23 @@ def test_the_packages_judge_knows_support_from_opposition(judge):
     claim = "Social media should be banned for children"
     pro = Perspective("support", claim, "support", claim)
     con = Perspective("oppose", "Social media should not be banned for children", "oppose", claim)
-    matrix = run(
-        judge.judge(
-            [pro, con],
-            passages(
-                "Social media harms children, and therefore it should be banned for them.",
-                "A ban on social media for children is wrong: it must not be introduced.",
-                "Butter and flour are mixed before the sugar is added.",
-            ),
-        )
+    texts = (
+        "Social media harms children, and therefore it should be banned for them.",
+        "A ban on social media for children is wrong: it must not be introduced.",
+        "Butter and flour are mixed before the sugar is added.",
     )
+    matrix = run(judge.judge([pro, con], passages(*texts)))
     assert matrix[0, 0] > matrix[0, 1]
     assert matrix[1, 1] > matrix[1, 0]
     assert matrix[2].max() < 0.5
 
 
-def test_order_and_company_do_not_matter(judge):
-    texts = ["Zoos should close now.", "x", "Zoos protect species. " * 30, "", "動物園"]
-    together = run(judge.judge([PRO, CON], passages(*texts)))
-    backwards = run(judge.judge([CON, PRO], passages(*texts[::-1])))
-    assert np.allclose(together, backwards[::-1, ::-1], atol=1e-6)
-    assert np.all((together >= 0) & (together <= 1))
+def test_two_sides_that_could_not_be_read_are_nan_and_recorded(judge, monkeypatch):
+    monkeypatch.setattr(judge._model(), "logits", lambda documents, statements: 1 / 0)
+    recorder = Recorder()
+    found = run(judge.judge_sides((PRO, CON), passages("a", "b"), [0.5, 0.5]), recorder)
+    assert np.isnan(found).all()
+    assert [each.message for each in recorder.degradations] == ["4 of 4 pairs could not be judged"]
 
 
 def test_the_packages_judge_carries_its_provenance():
