@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -84,8 +83,7 @@ class Asked(NamedTuple):
     relevance: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class CutPairs:
+class CutPairs(NamedTuple):
     """The windows of texts, each beside a statement; ``owners``: whose text a window is of.
 
     Beside two statements, all windows stand beside the first, then all beside the second.
@@ -94,82 +92,6 @@ class CutPairs:
     owners: list[int]
     documents: list[str]
     statements: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a model is read: its settings, its temperature, and what it says of two sides.
-
-    ``language`` is that of the texts, by whose rules sentences are cut.
-    """
-
-    settings: JudgeSettings
-    temperature: float
-    two_sides: TwoSidedSettings | None = None
-    language: str = "en"
-
-    def cut(self, model: ReadsPairs, asked: Sequence[Asked]) -> CutPairs:
-        """The windows of the texts, each beside its statements: one each, or two each."""
-        beside: dict[str, list[str]] = {}
-        for each in asked:
-            beside.setdefault(each.text, []).extend(each.statements)
-        cut = {text: self._windows(model, text, found) for text, found in beside.items()}
-        owners = [i for i, each in enumerate(asked) for _ in cut[each.text]]
-        documents = [piece for each in asked for piece in cut[each.text]]
-        width = len(asked[0].statements)
-        statements = [asked[i].statements[k] for k in range(width) for i in owners]
-        return CutPairs(owners, documents * width, statements)
-
-    def support(
-        self, labels: Sequence[str], asked: Sequence[Asked], pairs: CutPairs, logits: Matrix
-    ) -> Matrix:
-        """P(support) and P(oppose) of a statement, or P(support) of each of two, shape (n, 2).
-
-        The largest of a text's windows. ``logits`` (windows, classes) are the model's for the pairs
-        of ``cut``; NaN stays NaN.
-        """
-        logits = np.array(logits, dtype=np.float64)
-        if len(asked[0].statements) == 1:
-            values = self._probabilities(labels, logits)
-        else:
-            assert self.two_sides is not None
-            columns = class_columns(labels)
-            ordered = logits[:, [columns[name] for name in ("support", "oppose", "neutral")]]
-            first, second = np.split(ordered, 2)
-            relevance = np.array([each.relevance for each in asked])[pairs.owners]
-            values = self.two_sides.support(first, second, relevance)
-        strongest = np.zeros((len(asked), 2))
-        with np.errstate(invalid="ignore"):
-            np.maximum.at(strongest, pairs.owners, values)
-        return strongest
-
-    def _windows(self, model: ReadsPairs, text: str, statements: Sequence[str]) -> list[str]:
-        """The text in pieces that the model reads whole beside each of the statements."""
-        size = self.settings.max_words
-        if len(text.split()) > LONG:
-            size = min(size, self.settings.long_words)
-        about = " ".join(statements)
-        cut = telling(windows(text, size, self.language), about)
-        pieces = [piece for window in cut for piece in model.pieces(window, statements)]
-        return telling(pieces, about)
-
-    def _probabilities(self, labels: Sequence[str], logits: Matrix) -> Matrix:
-        """P(support) and P(oppose), shape (windows, 2)."""
-        logits[~np.isfinite(logits).all(axis=1)] = np.nan
-        logits /= self.temperature
-        result = np.zeros((len(logits), 2))
-        if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
-            result[:, 0] = 1.0 / (1.0 + np.exp(-logits[:, 0]))
-            return result
-        columns = class_columns(labels)
-        if "neutral" in columns:
-            logits[:, columns["neutral"]] += self.settings.neutral_bias
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probability = exponents / exponents.sum(axis=1, keepdims=True)
-        for place, stance in enumerate(("support", "oppose")):
-            if stance in columns:
-                result[:, place] = probability[:, columns[stance]]
-        return result
 
 
 class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
@@ -215,18 +137,18 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
     ) -> None:
         super().__init__(classifier)
         folder = DEFAULT_MODEL if model is None else Path(model)
-        settings, two_sides = JudgeSettings(), None
+        settings, self._two_sides = JudgeSettings(), None
         if classifier is None:
             settings = JudgeSettings.of(folder.parent if folder.suffix == ".onnx" else folder)
-            two_sides = TwoSidedSettings.of(folder)
+            self._two_sides = TwoSidedSettings.of(folder)
         self.name = "perspective-rag-judge" if model is None else str(model)
         given = settings.threshold if threshold is None else threshold
         self.threshold = between("threshold", given)
         listed = settings.listing if settings.listing is not None and threshold is None else given
         self.listing = ListingRule(max(listed, given), given, settings.lead)
         self.languages: tuple[str, ...] = ("en",) if model is None else ()
-        used = settings.temperature if temperature is None else temperature
-        self._reading = Reading(settings, used, two_sides, language)
+        self._settings, self._language = settings, language
+        self._temperature = settings.temperature if temperature is None else temperature
         self._folder = folder
         self._threads, self._hub_revision = threads, revision
 
@@ -234,7 +156,7 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
     def revision(self) -> str:
         """Identifies the model's files and settings: equal revisions judge alike."""
         files = model_fingerprint(self._folder) if self._folder.exists() else self._hub_revision
-        return fingerprint(self.name, files, self._reading.temperature, self._reading.settings)
+        return fingerprint(self.name, files, self._temperature, self._settings)
 
     @property
     def sides_listing(self) -> ListingRule | None:
@@ -242,7 +164,7 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
 
         None where the model's folder says nothing of reading two sides.
         """
-        two_sides = self._reading.two_sides
+        two_sides = self._two_sides
         return None if two_sides is None else (two_sides.relevant or two_sides.alone).rule
 
     def judge_pairs(
@@ -350,12 +272,75 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
         if not asked:
             return np.zeros((0, 2))
         model = self._model()
-        pairs = self._reading.cut(model, asked)
+        pairs = self._cut(model, asked)
         logits = model.logits(pairs.documents, pairs.statements)
-        return self._reading.support(model.labels, asked, pairs, logits)
+        return self._support(model.labels, asked, pairs, logits)
+
+    def _cut(self, model: ReadsPairs, asked: Sequence[Asked]) -> CutPairs:
+        """The windows of the texts, each beside its statements: one each, or two each."""
+        beside: dict[str, list[str]] = {}
+        for each in asked:
+            beside.setdefault(each.text, []).extend(each.statements)
+        cut = {text: self._windows(model, text, found) for text, found in beside.items()}
+        owners = [i for i, each in enumerate(asked) for _ in cut[each.text]]
+        documents = [piece for each in asked for piece in cut[each.text]]
+        width = len(asked[0].statements)
+        statements = [asked[i].statements[k] for k in range(width) for i in owners]
+        return CutPairs(owners, documents * width, statements)
+
+    def _windows(self, model: ReadsPairs, text: str, statements: Sequence[str]) -> list[str]:
+        """The text in pieces that the model reads whole beside each of the statements."""
+        size = self._settings.max_words
+        if len(text.split()) > LONG:
+            size = min(size, self._settings.long_words)
+        about = " ".join(statements)
+        cut = telling(windows(text, size, self._language), about)
+        pieces = [piece for window in cut for piece in model.pieces(window, statements)]
+        return telling(pieces, about)
+
+    def _support(
+        self, labels: Sequence[str], asked: Sequence[Asked], pairs: CutPairs, logits: Matrix
+    ) -> Matrix:
+        """P(support) and P(oppose) of a statement, or P(support) of each of two, shape (n, 2).
+
+        The largest of a text's windows. ``logits`` (windows, classes) are the model's for the pairs
+        of ``_cut``; NaN stays NaN.
+        """
+        logits = np.array(logits, dtype=np.float64)
+        if len(asked[0].statements) == 1:
+            values = self._probabilities(labels, logits)
+        else:
+            assert self._two_sides is not None
+            columns = class_columns(labels)
+            ordered = logits[:, [columns[name] for name in ("support", "oppose", "neutral")]]
+            first, second = np.split(ordered, 2)
+            relevance = np.array([each.relevance for each in asked])[pairs.owners]
+            values = self._two_sides.support(first, second, relevance)
+        strongest = np.zeros((len(asked), 2))
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(strongest, pairs.owners, values)
+        return strongest
+
+    def _probabilities(self, labels: Sequence[str], logits: Matrix) -> Matrix:
+        """P(support) and P(oppose), shape (windows, 2)."""
+        logits[~np.isfinite(logits).all(axis=1)] = np.nan
+        logits /= self._temperature
+        result = np.zeros((len(logits), 2))
+        if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
+            result[:, 0] = 1.0 / (1.0 + np.exp(-logits[:, 0]))
+            return result
+        columns = class_columns(labels)
+        if "neutral" in columns:
+            logits[:, columns["neutral"]] += self._settings.neutral_bias
+        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+        probability = exponents / exponents.sum(axis=1, keepdims=True)
+        for place, stance in enumerate(("support", "oppose")):
+            if stance in columns:
+                result[:, place] = probability[:, columns[stance]]
+        return result
 
     def _load(self) -> PairClassifier:
-        most = self._reading.settings.max_tokens
+        most = self._settings.max_tokens
         if self._folder.suffix == ".onnx" or (self._folder / "model.onnx").is_file():
             return OnnxClassifier(self._folder, max_tokens=most, threads=self._threads)
         if self._folder == DEFAULT_MODEL:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +14,7 @@ import numpy as np
 from perspective_rag.errors import ConfigError
 from perspective_rag.listing import ListingRule
 from perspective_rag.types import Matrix, Vector
-from perspective_rag.validation import between, count, from_json, is_number
+from perspective_rag.validation import between, count, from_json
 
 FILE = "judge.json"
 OFFSET = "second_text_offset"
@@ -32,9 +31,8 @@ class JudgeSettings:
     counts as supporting; ``max_words`` is the window in which a long passage is read,
     ``long_words`` that of a text of more than ``windows.LONG`` words, most of which is silent;
     ``max_tokens`` is the longest input of the model. ``version`` names weights and settings
-    together, for what is kept of them.
-    ``listing`` is the P(support) from which a passage is listed (None: ``threshold``), and ``lead``
-    how far that must be above a contradicting perspective's.
+    together, for what is kept of them. ``listing`` is the P(support) from which a passage is listed
+    (None: ``threshold``), and ``lead`` how far that must be above a contradicting perspective's.
     """
 
     threshold: float = 0.5
@@ -47,29 +45,40 @@ class JudgeSettings:
     listing: float | None = None
     lead: float = 0.0
 
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "max_words", "long_words"):
+            count(name, getattr(self, name))
+        between("temperature", self.temperature, 1e-3, 1e3)
+        between("neutral_bias", self.neutral_bias, -1e3, 1e3)
+        for name in ("threshold", "lead"):
+            between(name, getattr(self, name))
+        if self.listing is not None:
+            between("listing", self.listing)
+
     @classmethod
     def of(cls, folder: Path) -> JudgeSettings:
         """The settings stored in a folder; the defaults where it holds none.
 
         Raises ConfigError for a file that holds something else.
         """
-        stored = stored_in(folder)
-        made = cls(**{name: stored[name] for name in cls.__slots__ if name in stored})
-        defaults = cls()
-        for name in cls.__slots__:
-            value, usual = getattr(made, name), getattr(defaults, name)
-            if not _is_like(value, usual):
-                raise ConfigError(f"{folder / FILE}: {name} must be like {usual!r}, got {value!r}")
-        return made
+        return _read(folder, lambda stored: cls(**_known(cls, stored)))
 
 
-def _is_like(value: Any, usual: Any) -> bool:
-    """Whether a value can stand where the defaults have ``usual``."""
-    if isinstance(usual, str):
-        return isinstance(value, str)
-    if isinstance(usual, int):
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return (value is None and usual is None) or (is_number(value) and math.isfinite(value))
+S = TypeVar("S")
+
+
+def _read(folder: Path, make: Callable[[dict[str, Any]], S]) -> S:
+    """What ``make`` makes of ``stored_in``; raises ConfigError where it can make nothing of it."""
+    stored = stored_in(folder)
+    try:
+        return make(stored)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{folder / FILE} cannot be read: {error}") from error
+
+
+def _known(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored of the fields of a dataclass."""
+    return {each.name: stored[each.name] for each in fields(kind) if each.name in stored}
 
 
 def stored_in(folder: Path) -> dict[str, Any]:
@@ -126,11 +135,6 @@ class TwoSides:
     relevance: float = 0.0
     bias: float = 0.0
 
-    @classmethod
-    def of(cls, stored: Mapping[str, float]) -> TwoSides:
-        """The weights that ``judge.json`` holds."""
-        return cls(**{name: float(stored[name]) for name in cls.__slots__ if name in stored})
-
     def stored(self) -> dict[str, float]:
         """What ``judge.json`` holds."""
         return {name: round(value, 4) for name, value in asdict(self).items()}
@@ -178,15 +182,20 @@ class TwoSidedSettings:
 
         Raises ConfigError for others.
         """
-        stored = stored_in(folder).get("two_sides")
-        if stored is None:
-            return None
-        try:
-            relevant = stored.get("relevant")
-            return cls(_weighed(stored["alone"]), _weighed(relevant) if relevant else None)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            problem = f"two_sides cannot be read: {error!r}"
-            raise ConfigError(f"{folder / FILE}: {problem}") from error
+
+        def weighed(found: Mapping[str, Any]) -> Weighing[TwoSides]:
+            weights = {name: float(value) for name, value in found["weights"].items()}
+            rule = ListingRule(float(found["listing"]), float(found["searching"]))
+            return Weighing(TwoSides(**_known(TwoSides, weights)), rule)
+
+        def made(stored: Mapping[str, Any]) -> TwoSidedSettings | None:
+            found = stored.get("two_sides")
+            if found is None:
+                return None
+            relevant = found.get("relevant")
+            return cls(weighed(found["alone"]), weighed(relevant) if relevant else None)
+
+        return _read(folder, made)
 
     def support(self, logits_a: Matrix, logits_b: Matrix, relevance: Vector) -> Matrix:
         """P(supports A) and P(supports B), shape (n, 2), on the scale of ``relevant`` if set.
@@ -205,11 +214,6 @@ class TwoSidedSettings:
             for each in (self.alone, self.relevant)
         )
         return np.asarray(np.interp(alone, own, wanted))
-
-
-def _weighed(stored: Mapping[str, Any]) -> Weighing[TwoSides]:
-    rule = ListingRule(float(stored["listing"]), float(stored["searching"]))
-    return Weighing(TwoSides.of(stored["weights"]), rule)
 
 
 _LEAST = 1e-4  # probabilities nearer to 0 or 1 count as this near
@@ -307,16 +311,16 @@ class LargerSettings:
 
         Raises ConfigError for a file that holds something else.
         """
-        stored = stored_in(folder)
-        try:
-            values = {name: stored[name] for name in cls.__slots__ if name in stored}
+
+        def made(stored: dict[str, Any]) -> LargerSettings:
+            values = _known(cls, stored)
             for name in ("alone", "beside_fast"):
                 if (found := values.get(name)) is not None:
                     rule = ListingRule(**found["rule"])
                     values[name] = Weighing(SideWeights(**found["weights"]), rule)
             return cls(**values)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"{folder / FILE} cannot be read: {error!r}") from error
+
+        return _read(folder, made)
 
     def document(self, provenance: Mapping[str, Any]) -> str:
         """The text of ``judge.json``: settings and where they come from."""

@@ -121,7 +121,7 @@ def rows(path):
 def settings(path):
     found = JudgeSettings.of(path.parent)
     assert np.isfinite([found.threshold / 2, found.temperature / 2, found.neutral_bias / 2]).all()
-    assert found.overlap + found.max_tokens + found.long_words >= 0
+    assert found.max_tokens + found.long_words >= 0
     return windows("Zoos are cruel. " * 50, max(1, found.max_words))
 
 

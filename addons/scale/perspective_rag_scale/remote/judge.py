@@ -67,7 +67,7 @@ class RemoteJudge(CrossEncoderJudge):
         self._client = Client(address, api_key=api_key, settings=ConnectionSettings.of(connection))
         self.name = f"{self.name}@{self._client.shown.partition('://')[2]}"
         folder = PACKAGED_JUDGE if model is None else Path(model)
-        self._reader = PairReader(folder, self._reading.settings)
+        self._reader = PairReader(folder, self._settings)
         self._wire = _wire(engine, self._reader, served)
         self._batch_size = self._client.settings.batch_size
         self._checked = False
@@ -96,7 +96,7 @@ class RemoteJudge(CrossEncoderJudge):
             if reply.error is not None:
                 return reply
         try:
-            pairs = self._reading.cut(self._reader, asked)
+            pairs = self._cut(self._reader, asked)
             items = self._reader.items(pairs.documents, pairs.statements)
         except Exception as problem:
             return Reply(error=problem)
@@ -111,7 +111,7 @@ class RemoteJudge(CrossEncoderJudge):
         if isinstance(error, ConfigError):
             return Reply(error=error)
         try:
-            return Reply(self._reading.support(self._reader.labels, asked, pairs, logits), error)
+            return Reply(self._support(self._reader.labels, asked, pairs, logits), error)
         except Exception as problem:
             return Reply(error=problem)
 
