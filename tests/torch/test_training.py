@@ -462,9 +462,9 @@ def test_the_threshold_is_that_of_windows(base, tmp_path):
     long = [replace(p, document="weather today. " * 30 + p.document + ".") for p in pairs(60)]
     figures = export(tmp_path / "model", long, tmp_path, provenance={}, max_tokens=32, max_words=12)
     judge = CrossEncoderJudge(tmp_path)
-    support = judge.pair_probabilities(
-        [p.document for p in long], [long[0].statement] * len(long)
-    )["support"]
+    support = judge.pair_probabilities([p.document for p in long], [long[0].statement] * len(long))[
+        "support"
+    ]
     truth = np.array([p.label == "support" for p in long])
     assert ((support >= judge.threshold) == truth).mean() > 0.9
     assert figures["auc_support_rest"] > 0.95
