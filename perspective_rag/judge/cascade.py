@@ -162,9 +162,11 @@ class CascadeJudge(TableOfPairs, WrappedJudge):
         threshold: float,
     ) -> Flow[Vector]:
         """The support, shape (n_pairs,), with what is unsure asked of the language model."""
-        rows = np.flatnonzero(unsure).tolist() if self.last is not None else []
+        if self.last is None:
+            return support
+        rows = np.flatnonzero(unsure).tolist()
         _count(uncertain=len(rows))
-        if self.last is not None and rows:
+        if rows:
             sides, chosen = [perspectives[i] for i in rows], [passages[i] for i in rows]
             again = yield from judge_pairs(self.last, sides, chosen)
             again = _rescale(again, threshold_of(self.last), threshold)
