@@ -12,7 +12,6 @@ from perspective_rag.perspectives.kinds import asked_about, is_chat, is_code
 from perspective_rag.perspectives.statements import CONDITIONS, auxiliary_of, subject_end
 from perspective_rag.perspectives.words import (
     ARTICLES,
-    DETERMINER_WORDS,
     MODALS,
     PREPOSITIONS,
     SUBORDINATORS,
@@ -64,15 +63,9 @@ _ASPECTS = frozenset(
     " right democracy justice fairness ethic law science evidence crime pollution waste energy"
     " welfare risk benefit effect alternative exception quality time future tax".split()
 )
-_NUMBERS = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand".split()
-)
-_SINGULAR, _MANY = (
-    frozenset("it that this".split()),
-    frozenset("they them these those their".split()),
-)
-_OWNED, _PERSON = frozenset("its their".split()), frozenset("he she".split())
+_SINGULAR = frozenset("it that this".split())
+_MANY = frozenset("they them these those their".split())
+_OWNED = frozenset("its their".split())
 _MEASURES = frozenset("ban law policy idea plan measure rule proposal change step tax".split())
 # What is said of something to do rather than of a thing: "is it legal?", "does it work?".
 _OF_ACTS = frozenset(
@@ -198,7 +191,7 @@ def act_of(words: Sequence[str]) -> str | None:
     """
     auxiliary = auxiliary_of(words[0])
     end = (
-        subject_end(words, auxiliary) if auxiliary in {"should", "must", "ought", "shall"} else None
+        subject_end(words, auxiliary) if auxiliary in _PROPOSES else None
     )
     if end is None:
         return None
@@ -369,7 +362,7 @@ def _subject_end(head: Sequence[str]) -> int | None:
 def _sort(words: Sequence[str]) -> str:
     """Number, name, people or another noun phrase, by the phrase up to its own preposition."""
     head = _head(words)
-    if any("#" in tags(word) or bare(word) in _NUMBERS for word in words[: words.index(head) + 1]):
+    if "#" in tags(head):
         return "number"
     if head[:1].isupper() or (bare(head) in vocabulary().names and not tags(head) - {"P"}):
         return "name"
@@ -386,8 +379,6 @@ def _replaced(head: Sequence[str], phrase: Sequence[str]) -> tuple[int, int] | N
     last, sort, border = bare(phrase[-1]), _sort(phrase), _subject_end(head)
     if last in _ASPECTS or last.removesuffix("s") in _ASPECTS:
         return None
-    if border is not None and last == bare(head[border - 1]):
-        return 1, border
     if sort in {"name", "people"}:
         ends = (end for end in range(len(head), 1, -1) if _sort([head[end - 1]]) == sort)
         end = next(ends, 0)
@@ -398,15 +389,8 @@ def _replaced(head: Sequence[str], phrase: Sequence[str]) -> tuple[int, int] | N
         return (start - (bare(head[start - 1]) == "the"), end) if end else None
     if border is None or bare(phrase[0]) == "the" or _sort(head[1:border]) == "people":
         return None
-    return (1, border) if _form(head[1:border]) == _form(phrase) else None
-
-
-def _form(words: Sequence[str]) -> str:
-    """How a noun phrase is made: with which article, or a bare plural or singular."""
-    first = bare(words[0])
-    if first in DETERMINER_WORDS:
-        return "a" if first == "an" else first
-    return "many" if is_plural(_head(words)) else "one"
+    alike = is_plural(_head(head[1:border])) == is_plural(_head(phrase))
+    return (1, border) if alike else None
 
 
 def _pronoun_named(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str | None:
@@ -418,9 +402,7 @@ def _pronoun_named(words: Sequence[str], earlier: Sequence[str], opened: bool) -
     if place is None:
         return None
     end, word = place + 1, plain[place]
-    if word in _PERSON:
-        thing = next((each for each in antecedents([earlier]) if each[:1].isupper()), None)
-    elif word == "there":
+    if word == "there":
         place_of = _place(earlier)
         made = [*words[:place], f"{place_of}{words[place][5:]}", *words[end:]]
         return _considering(made, earlier) if place_of else None
@@ -451,7 +433,7 @@ def _pointer(words: Sequence[str], plain: Sequence[str]) -> int | None:
             return i
         if word == "it" and announces(words[i:]):
             return None
-        if i == subject and word in _SINGULAR | _MANY | _PERSON | _OWNED:
+        if i == subject and word in _SINGULAR | _MANY | _OWNED | {"he", "she"}:
             noun = bool(after & {"n", "s", "P"}) and "a" not in after and i + 2 < len(plain)
             described = noun and word not in _OWNED | {"it", "they"}
             opens = i == 0 and word in {"this", "that"} and not auxiliary_of(words[1 % len(words)])
@@ -472,8 +454,6 @@ def _general(plain: Sequence[str], place: int) -> int:
 
 def _named_before(words: Sequence[str], pronoun: str) -> bool:
     """True where another noun phrase than the subject stands before the pronoun."""
-    if any(bare(word) in SUBORDINATORS for word in words[1:]):
-        return True
     nouns, inside = 0, False
     for i, word in enumerate(words):
         found = tags(word)
@@ -519,7 +499,7 @@ def _implied(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str 
     people = bool(whose) and whose[-1] in _PEOPLE | {"animals"} and len(whose) < 4 and known
     if not SUBORDINATORS.isdisjoint(plain) or "without" in plain or not (follows or people):
         return None
-    proposes = auxiliary in {"should", "must", "ought", "shall"}
+    proposes = auxiliary in _PROPOSES
     return None if proposes and not follows else _considering(kept, earlier)
 
 

@@ -65,7 +65,11 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
     plain = [bare(word) for word in words]
     for i, (one, joint, other) in enumerate(zip(plain, plain[1:], plain[2:], strict=False)):
         personal = plain[0] not in AUXILIARIES or plain[1] == "you"
-        if personal and joint in {"and", "or", "&"} and {_side(one), _side(other)} == {"support", "oppose"}:
+        if (
+            personal
+            and joint in {"and", "or", "&"}
+            and {_side(one), _side(other)} == {"support", "oppose"}
+        ):
             behind = i + 3
             if plain[behind : behind + 1] in (["of"], ["on"], ["to"], ["about"], ["for"]):
                 behind += 1

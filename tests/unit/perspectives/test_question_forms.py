@@ -9,6 +9,31 @@ from perspective_rag.perspectives.reading import extract_by_rule
 from perspective_rag.perspectives.statements import sound, sound_sides
 
 SIDES = {
+    "in other words": {
+        "Ought the pier to be rebuilt?": ("The pier should be rebuilt", "The pier should not be rebuilt"),
+        "if we stopped eating eggs would hens suffer less?": ("If we stopped eating eggs, hens would suffer less", "If we stopped eating eggs, hens would not suffer less"),
+        "does chewing gum help memory or is that a myth?": ("Chewing gum helps memory", "Chewing gum does not help memory"),
+        "To what extent are banks responsible for debt?": ("Banks are responsible for debt", "Banks are not responsible for debt"),
+        "The council is planning to close our pool. Should it stay open?": ("The pool should stay open", "The pool should not stay open"),
+        "Some say chess should be compulsory. Others disagree.": ("Chess should be compulsory", "Chess should not be compulsory"),
+        "I've argued with a friend about whether dishwashers save water, who's right?": ("Dishwashers save water", "Dishwashers do not save water"),
+        "People keep saying robots will run farms. Will they?": ("Robots will run farms", "Robots will not run farms"),
+        "Is Latin becoming too rare?": ("Latin is becoming too rare", "Latin is not becoming too rare"),
+        "Do you agree with the council that the fair is a nuisance?": ("The fair is a nuisance", "The fair is not a nuisance"),
+    },
+    "plain": {
+        'Is the enforcement of a public smoking ban a straightforward process?': ('The enforcement of a public smoking ban is a straightforward process', 'The enforcement of a public smoking ban is not a straightforward process'),
+        'Should a hospital stay be limited?': ('A hospital stay should be limited', 'A hospital stay should not be limited'),
+        "Isn't it time to end tipping?": ('It is time to end tipping', 'It is not time to end tipping'),
+        'Is Jesus the Messiah?': ('Jesus is the Messiah', 'Jesus is not the Messiah'),
+        'Are older leaders wiser than younger ones?': ('Older leaders are wiser than younger ones', 'Older leaders are not wiser than younger ones'),
+        'Is the city doing a good job on housing?': ('The city is doing a good job on housing', 'The city is not doing a good job on housing'),
+        'Was the moon landing faked?': ('The moon landing was faked', 'The moon landing was not faked'),
+        'Do noisy streets infuriate neighbours?': ('Noisy streets infuriate neighbours', 'Noisy streets do not infuriate neighbours'),
+        'Do the benefits of the web outweigh its harms?': ('The benefits of the web outweigh its harms', 'The benefits of the web do not outweigh its harms'),
+        'Does this law protect anybody?': ('This law protects somebody', 'This law does not protect anybody'),
+        'Was the war about oil?': ('The war was about oil', 'The war was not about oil'),
+    },
     "should": {
         "Should supermarkets donate unsold food?": ("Supermarkets should donate unsold food", "Supermarkets should not donate unsold food"),
         "Should a company whose products kill people sponsor sports?": ("A company whose products kill people should sponsor sports", "A company whose products kill people should not sponsor sports"),
@@ -144,6 +169,9 @@ SIDES = {
 }  # fmt: skip
 
 ALTERNATIVES = {
+    "Would it be better to fund trams or build roads?": ("It would be better to fund trams", "It would be better to build roads"),
+    "Bitcoin: the future of money or a giant bubble?": ("Bitcoin is the future of money", "Bitcoin is a giant bubble"),
+    "whats better, renting or buying?": ("Renting is better", "Buying is better"),
     "Are video games art or mere entertainment?": ("Video games are art", "Video games are mere entertainment"),
     "Should the elderly live alone, with their families or in care homes?": ("The elderly should live alone", "The elderly should live with their families", "The elderly should live in care homes"),
     "Will AI create jobs or destroy them?": ("AI will create jobs", "AI will destroy jobs"),
