@@ -159,10 +159,12 @@ def split_options(words: Sequence[str]) -> list[list[str]]:
 def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]) -> list[str]:
     """ "Should SUBJECT X or Y": Y takes the place of the last part of X that is of its kind."""
     items = split_options(predicate)
-    cut = _parallel(items[0], items[-1], auxiliary) if items else None
-    if cut is None:
+    if not items:
         return []
     first, rest = items[0], items[1:]
+    cut = _parallel(first, rest[-1], auxiliary)
+    if cut is None:
+        return []
     own, last = first[cut:], rest[-1]
     tail: list[str] = []  # "earlier or later in the day", "protect or destroy the village"
     if len(own) == 1 and len(last) > 1 and all(len(item) == 1 for item in rest[:-1]):
@@ -177,11 +179,10 @@ def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]
 
 def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int | None:
     """Index in the first option of the part that the last one replaces: the last part of the same
-    kind; None where there is none.
+    kind, or as many words; None where there is none.
     """
     head, found = bare(last[0]), tags(last[0])
     behind = 0 if auxiliary in BE else min(1, len(first) - 1)  # the verb
-    kinds = [tags(word) for word in first]
     following = tags(last[1]) if len(last) > 1 else frozenset[str]()
     opens = verb_share(head) > 0.5 or head in {"be", "have", "do"}
     opens |= "v" in found and bool(following & {"prep", "det", "pron"})
@@ -189,29 +190,20 @@ def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int 
     if opens and to_do and (auxiliary in BE or bare(first[0]) == "be"):
         return to_do[-1]
     if opens and auxiliary not in BE and "prep" not in found:
-        passive = bare(first[0]) in {"be", "have"} and "p" in found & kinds[min(1, len(first) - 1)]
-        return 1 if passive else 0
-
-    def last_of(kind: str, default: int | None = behind) -> int | None:
-        return max(
-            (i for i, each in enumerate(kinds) if kind in each and i >= behind), default=default
+        passive = bare(first[0]) in {"be", "have"} and "p" in found & tags(
+            first[min(1, len(first) - 1)]
         )
+        return 1 if passive else 0
 
     if head == "to":
         return to_do[-1] - 1 if to_do else None
-    if "prep" in found:
-        return last_of("prep")
-    if head in ARTICLES | POSSESSIVES:
-        return last_of("det")
-    if "g" in found and "n" not in found and last_of("g", None) is not None:
-        return last_of("g")
-    if found & {"a", "p", "r"} and not found & {"n", "s"}:
-        own = [i for i, each in enumerate(kinds) if each & {"a", "p", "r"} and i >= behind] or [
-            behind
-        ]
-        return own[-1] if len(last) == 1 else own[0]
-    if auxiliary in BE and len(first) <= 2:
-        return 0
+    if found & {"a", "p", "r"} and not found & {"n", "s", "prep"}:
+        own = [i for i, word in enumerate(first) if tags(word) & {"a", "p", "r"} and i >= behind]
+        return behind if not own else own[-1] if len(last) == 1 else own[0]
+    kind = "prep" if "prep" in found else "det" if head in ARTICLES | POSSESSIVES else ""
+    if kind:
+        alike = (i for i, word in enumerate(first) if kind in tags(word) and i >= behind)
+        return max(alike, default=behind)
     return len(first) - min(len(last), max(1, len(first) - behind))
 
 
@@ -274,10 +266,6 @@ def _pieces(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def _options(words: Sequence[str]) -> list[list[str]]:
     """The options of a list, or none where it reads as a sentence or as no list."""
-    plain = [bare(word) for word in words]
-    if "and" in plain and _VERSUS.union(["or"]).isdisjoint(plain):
-        place = len(plain) - 1 - plain[::-1].index("and")
-        words = [*words[:place], "or", *words[place + 1 :]]
     options = split_options(words)
     return options if all(len(each) < 13 for each in options) else []
 

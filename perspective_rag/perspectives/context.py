@@ -44,8 +44,6 @@ def _ends(word: str, following: str) -> bool:
     closed = word.rstrip("\"'”’)]")
     if closed.endswith(("?", "!", "…")):
         return True
-    if closed.endswith(";") or word in {"-", "–", "—"}:
-        return bool(following) and auxiliary_of(following) is not None
     core = closed.rstrip(".").lower().lstrip("\"'“(")
     if not closed.endswith(".") or core in _BEFORE_NAMES:
         return False

@@ -190,9 +190,7 @@ def act_of(words: Sequence[str]) -> str | None:
     social media be banned for children"; None where it proposes nothing.
     """
     auxiliary = auxiliary_of(words[0])
-    end = (
-        subject_end(words, auxiliary) if auxiliary in _PROPOSES else None
-    )
+    end = subject_end(words, auxiliary) if auxiliary in _PROPOSES else None
     if end is None:
         return None
     subject, predicate = list(words[1:end]), [w for w in words[end:] if bare(w) != "not"]
