@@ -14,11 +14,12 @@ import pytest
 
 from perspective_rag import Corpus, CorpusError
 from perspective_rag.local.bm25 import BM25Store
-from perspective_rag.local.corpus import build_dense_index, kept, read_corpus, records, tables
+from perspective_rag.local.corpus import kept, read_corpus, records, tables
 from perspective_rag.local.corpus.readers import MOST_PROBLEMS
 from perspective_rag.storage.files import json_lines
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
+from perspective_rag_scale import build_dense_index
 from perspective_rag_scale.passage_file import PassageFile
 
 GOOD = "Zoos help."

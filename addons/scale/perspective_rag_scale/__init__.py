@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perspective_rag_scale.dense_index import build_dense_index as build_dense_index
+    from perspective_rag_scale.dense_index import open_dense_index as open_dense_index
     from perspective_rag_scale.openai_embedder import (
         OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
     )
@@ -25,6 +27,8 @@ _HOME_OF = {
     "RemoteEmbedder": "remote.embedder",
     "RemoteJudge": "remote.judge",
     "VLLMEngine": "vllm_engine",
+    "build_dense_index": "dense_index",
+    "open_dense_index": "dense_index",
 }
 
 __all__ = sorted(_HOME_OF)

@@ -10,7 +10,7 @@ import types
 import pytest
 
 from perspective_rag import Corpus, CrossEncoderJudge, local_pipeline
-from perspective_rag.local.judges import PACKAGE, larger_judge, second_judge_of
+from perspective_rag.local.wrapping import PACKAGE, larger_judge, second_judge_of
 from perspective_rag.testing import HashEmbedder, TableJudge
 from perspective_rag.types import Passage
 
