@@ -71,8 +71,9 @@ from perspective_rag.redaction import public_address, redacted, scrubbed
 from perspective_rag.reporting.html import render as render_page
 from perspective_rag.reporting.origins import Origin, origin_of
 from perspective_rag.results import similarity_of
-from perspective_rag.storage.append_log import AppendLog, OrderedLog, hold
+from perspective_rag.storage.append_log import AppendLog, OrderedLog
 from perspective_rag.storage.files import (
+    hold,
     json_lines,
     json_object,
     make_private,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from perspective_rag.errors import MissingDependency
 from perspective_rag.flow.driver import in_thread
 from perspective_rag.local.indexes import indexable, passing
 from perspective_rag.perspectives.words import word_band
-from perspective_rag.storage.folders import check_sealed, folder_in_work, remove_left, seal
+from perspective_rag.storage.folders import open_sealed, write_sealed
 from perspective_rag.types import Hit, Passage, Vector
 from perspective_rag.validation import count
 
@@ -102,9 +100,6 @@ def _stemmer() -> Any:
     return Stemmer.Stemmer("english")
 
 
-_log = logging.getLogger(__name__)
-
-
 class BM25Store:
     """Searches passages by BM25 (Lucene's variant, k1 1.5, b 0.75) on words of two letters or more.
 
@@ -143,7 +138,6 @@ class BM25Store:
         *,
         fingerprint: str,
         plain: bool = False,
-        whole: bool = False,
     ) -> BM25Store:
         """The store of passages from a folder, made and kept there when it is not in it yet.
 
@@ -155,8 +149,6 @@ class BM25Store:
             folder: Where indexes are kept; this one lies in a folder named after ``fingerprint``.
             fingerprint: That of the passages, ``Corpus.fingerprint``.
             plain: As for the constructor.
-            whole: Read and check the whole index, also where its dates say that nothing was written
-                since.
 
         Returns:
             The store.
@@ -165,24 +157,19 @@ class BM25Store:
             ConfigError: There are no passages, or two share an id.
             MissingDependency: bm25s is not installed.
         """
-        bm25s = bm25s_package()
         kept = Path(folder) / f"{'bm25' if plain else 'bm25-stems'}-{fingerprint}"
-        remove_left(kept)
-        store = cls.__new__(cls)
-        store._words = Words(plain=plain)
-        store._passages = indexable(passages)
-        if kept.is_dir():
-            try:
-                check_sealed(kept, whole=whole)
-                store._index = bm25s.BM25.load(kept, mmap=True, show_progress=False)
-                if store._index.scores["num_docs"] == len(store._passages):
-                    return store
-            except Exception as error:  # whatever a damaged file makes of bm25s
-                _log.warning("%s cannot be read and is made anew: %r", kept, error)
-            shutil.rmtree(kept, ignore_errors=True)
-        store = cls(passages, plain=plain)
-        if store._index is not None:
-            store._keep(kept)
+
+        def opened(folder: Path) -> BM25Store | None:
+            store = cls.__new__(cls)
+            store._words, store._passages = Words(plain=plain), indexable(passages)
+            store._index = bm25s_package().BM25.load(folder, mmap=True, show_progress=False)
+            return store if store._index.scores["num_docs"] == len(passages) else None
+
+        store = open_sealed(kept, opened)
+        if store is None:
+            index = (store := cls(passages, plain=plain))._index
+            if index is not None:
+                write_sealed(kept, lambda new: index.save(new, show_progress=False))
         return store
 
     def search(self, text: str, vector: Vector | None, *, k: int, filter: Any = None) -> list[Hit]:
@@ -218,14 +205,3 @@ class BM25Store:
 
     def __len__(self) -> int:
         return len(self._passages)
-
-    def _keep(self, folder: Path) -> None:
-        """Writes the index, where it can be written."""
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            # Written beside its place and moved there whole: a folder of that name is complete.
-            with folder_in_work(folder) as new:
-                self._index.save(new, show_progress=False)
-                seal(new)
-        except OSError as error:
-            _log.warning("%s cannot be written, the index is not kept: %s", folder, error)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,22 +35,6 @@ def indexable(passages: Sequence[Passage]) -> Sequence[Passage]:
             raise ConfigError(f"two passages have the id {passage.id!r}; ids must be distinct")
         seen.add(passage.id)
     return kept
-
-
-def positions_of(passages: Sequence[Passage]) -> Callable[[str], int | None]:
-    """What gives the row of a passage by its id, None for an id that is not there."""
-    if isinstance(passages, StoredPassages):
-        return passages.position
-    return {passage.id: i for i, passage in enumerate(passages)}.get
-
-
-def rows_of(passages: Sequence[Passage], ids: Sequence[str]) -> Positions:
-    """The row of the passage with each id, -1 for an id that is not there; shape (n,)."""
-    if isinstance(passages, StoredPassages):
-        return passages.rows(ids)
-    place = positions_of(passages)
-    found = (place(id) for id in ids)
-    return np.array([-1 if row is None else row for row in found], dtype=np.int64)
 
 
 def passing(passages: Sequence[Passage], filter: Any) -> Positions | None:
@@ -110,7 +92,7 @@ class NumpyStore:
                 f"embeddings must have shape ({len(self._passages)}, d), got shape {rows.shape}"
             )
         self._dimensions: int = rows.shape[1]
-        self._position = positions_of(self._passages)
+        self._positions = {each.id: i for i, each in enumerate(self._passages)}
         self._create()
         # In pieces, so that a memory-mapped index of float16 is never whole in memory as float64.
         for start in range(0, len(rows), _CHUNK):
@@ -167,7 +149,7 @@ class NumpyStore:
         """
         result: Matrix = np.full((len(passages), self._dimensions), np.nan, dtype=np.float32)
         for row, passage in zip(result, passages, strict=True):
-            position = self._position(passage.id)
+            position = self._positions.get(passage.id)
             if position is not None:
                 row[:] = self._row(position)
         return result
@@ -192,15 +174,8 @@ class NumpyStore:
         return row
 
 
-_GPU_MOST = 2048  # FAISS gives no more hits than this on a GPU
-
-_log = logging.getLogger(__name__)
-
-
 class FaissStore(NumpyStore):
     """A ``NumpyStore`` on an exact FAISS index (inner product of unit rows).
-
-    Searches without a filter run on the GPU where FAISS finds one.
 
     Args:
         passages: At least one; with different ids.
@@ -218,15 +193,6 @@ class FaissStore(NumpyStore):
             raise MissingDependency("local", "searching with FAISS") from error
         self._faiss: Any = faiss
         super().__init__(passages, embeddings)
-        # A GPU index knows no selectors, so filtered searches stay here; it serves one thread.
-        self._gpu: Any = None
-        self._gpu_lock = threading.Lock()
-        if getattr(faiss, "get_num_gpus", int)() > 0:
-            try:
-                self._resources = faiss.StandardGpuResources()
-                self._gpu = faiss.index_cpu_to_gpu(self._resources, 0, self._index)
-            except RuntimeError as error:
-                _log.warning("the index does not fit the GPU and stays on the CPU: %s", error)
 
     def _create(self) -> None:
         self._index: Any = self._faiss.IndexFlatIP(self._dimensions)
@@ -240,9 +206,6 @@ class FaissStore(NumpyStore):
             selector = self._faiss.IDSelectorBatch(kept)
             wanted = self._faiss.SearchParameters(sel=selector)
             scores, positions = self._index.search(query, count, params=wanted)
-        elif self._gpu is not None and count <= _GPU_MOST:
-            with self._gpu_lock:
-                scores, positions = self._gpu.search(query, count)
         else:
             scores, positions = self._index.search(query, count)
         return scores[0], positions[0]

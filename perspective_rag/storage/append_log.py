@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.storage.files import make_private
+from perspective_rag.storage.files import hold, make_private
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.validation import from_json
 
@@ -20,22 +20,6 @@ _SAME_INPUT = "give the same input in the same order and the same judge, or anot
 def slug(name: str) -> str:
     """A name as part of a file's name."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
-
-
-def hold(file: IO[bytes], path: Path) -> None:
-    """Keeps other processes out of an open file until it is closed, where the system can (POSIX).
-
-    Raises ConfigError, and closes the file, when another holds it.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise ConfigError(f"another run is writing {path}: wait for it to end") from error
 
 
 class AppendLog:

@@ -8,7 +8,7 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
 from perspective_rag.local.corpus.records import Columns, Record, Report, as_record
-from perspective_rag.storage.unpacking import MOST_UNPACKED, beyond
+from perspective_rag.storage.files import MOST_UNPACKED, beyond
 from perspective_rag.validation import json_ready
 
 ROWS = 1024

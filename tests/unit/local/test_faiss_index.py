@@ -158,46 +158,6 @@ def test_threads(kind):
         assert list(pool.map(nearest, range(200))) == [str(i) for i in range(200)]
 
 
-def test_a_gpu_is_used_for_searches_without_a_filter(monkeypatch):
-    import faiss
-
-    class OnGpu:
-        searches = 0
-
-        def __init__(self, index):
-            self.index = index
-
-        def search(self, query, k):
-            OnGpu.searches += 1
-            return self.index.search(query, k)
-
-    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1)
-    monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
-    monkeypatch.setattr(
-        faiss, "index_cpu_to_gpu", lambda resources, device, index: OnGpu(index), raising=False
-    )
-    store = FaissStore(PASSAGES, EAST_NORTH)
-    assert found(store.search("", np.array([1.0, 0.0]), k=1)) == [("east", 1.0)]
-    assert OnGpu.searches == 1
-    store.search("", np.array([1.0, 0.0]), k=1, filter={"axis": False})
-    store.embeddings_of(PASSAGES)
-    assert OnGpu.searches == 1
-
-
-def test_a_gpu_without_room_is_done_without(monkeypatch, caplog):
-    import faiss
-
-    def fail(*args):
-        raise RuntimeError("out of memory")
-
-    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1)
-    monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
-    monkeypatch.setattr(faiss, "index_cpu_to_gpu", fail, raising=False)
-    store = FaissStore(PASSAGES, EAST_NORTH)
-    assert found(store.search("", np.array([1.0, 0.0]), k=1)) == [("east", 1.0)]
-    assert "stays on the CPU" in caplog.text
-
-
 def test_without_faiss(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingDependency, match=r"perspective-rag\[local\]"):
