@@ -58,9 +58,6 @@ if TYPE_CHECKING:
     from perspective_rag.local.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
     )
-    from perspective_rag.local.sentence_transformers import (
-        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
-    )
     from perspective_rag.local.telemetry import OpenTelemetry as OpenTelemetry
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.perspectives.find import CallableExtractor as CallableExtractor
@@ -126,7 +123,6 @@ _HOMES = {
     "local.local_pipeline": ["local_pipeline"],
     "local.onnx_minilm": ["OnnxMiniLM"],
     "local.openai_compatible": ["OpenAICompatibleLLM"],
-    "local.sentence_transformers": ["SentenceTransformerEmbedder"],
     "local.telemetry": ["OpenTelemetry"],
     "options": ["PipelineOptions"],
     "perspectives.find": ["CallableExtractor"],
@@ -161,6 +157,7 @@ _ADDONS = {
         "RayLLM",
         "RemoteEmbedder",
         "RemoteJudge",
+        "SentenceTransformerEmbedder",
         "VLLMEngine",
     ],
     "perspective_rag_train": ["judge_many"],

@@ -71,7 +71,6 @@ from perspective_rag.redaction import public_address, redacted, scrubbed
 from perspective_rag.reporting.html import render as render_page
 from perspective_rag.reporting.origins import Origin, origin_of
 from perspective_rag.results import similarity_of
-from perspective_rag.storage.append_log import AppendLog, OrderedLog
 from perspective_rag.storage.files import (
     hold,
     json_lines,
@@ -83,6 +82,7 @@ from perspective_rag.storage.files import (
 )
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
+from perspective_rag.storage.ordered_log import OrderedLog
 from perspective_rag.text import escaped, printable, shares_words, split_sentences, text_key
 from perspective_rag.validation import between, count, from_json, is_number, json_ready
 
@@ -100,7 +100,6 @@ __all__ = [
 
 # Checks of arguments, values and files
 __all__ += [
-    "AppendLog",
     "OrderedLog",
     "between",
     "count",

@@ -14,7 +14,7 @@ from benchmarks.sides.labels import Labels, Wanted
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import share
 from perspective_rag import Corpus, PerspectivePipeline, RetrievalResult
-from perspective_rag.addons import AppendLog
+from perspective_rag_train.append_log import AppendLog
 
 ROWS = ("top-k", "guarded (defaults)")
 PLAIN, GUARDED = ROWS

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from perspective_rag_scale.ray_llm import RayLLM as RayLLM
     from perspective_rag_scale.remote.embedder import RemoteEmbedder as RemoteEmbedder
     from perspective_rag_scale.remote.judge import RemoteJudge as RemoteJudge
+    from perspective_rag_scale.sentence_transformers import (
+        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+    )
     from perspective_rag_scale.vllm_engine import VLLMEngine as VLLMEngine
 
 _HOME_OF = {
@@ -26,6 +29,7 @@ _HOME_OF = {
     "RayLLM": "ray_llm",
     "RemoteEmbedder": "remote.embedder",
     "RemoteJudge": "remote.judge",
+    "SentenceTransformerEmbedder": "sentence_transformers",
     "VLLMEngine": "vllm_engine",
     "build_dense_index": "dense_index",
     "open_dense_index": "dense_index",
