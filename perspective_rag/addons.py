@@ -49,9 +49,9 @@ from perspective_rag.local.chat import (
 )
 from perspective_rag.local.corpus.embedding import embedded
 from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
-from perspective_rag.local.indexes import predicate
 from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pipeline_over
 from perspective_rag.local.loop_thread import LoopThread
+from perspective_rag.local.stores import predicate
 from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, first_copies, normalised
 from perspective_rag.perspectives.clauses import statement_of
 from perspective_rag.perspectives.find import extraction_of

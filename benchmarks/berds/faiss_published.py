@@ -13,7 +13,7 @@ from benchmarks.berds.published_ids import read_ids
 from perspective_rag import ConfigError, CorpusError, Hit, Passage
 from perspective_rag.addons import as_vector, count
 from perspective_rag.extend import Vector, in_thread
-from perspective_rag.local.indexes import Positions, indexable, passing
+from perspective_rag.local.stores import Positions, indexable, passing
 from perspective_rag_scale.faiss_kinds import faiss_module, read_faiss, search_depth
 
 _OVERFETCH = 20

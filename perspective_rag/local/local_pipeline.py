@@ -114,7 +114,7 @@ def local_pipeline(
     )
     store: Any
     if dense:
-        from perspective_rag.local.indexes import FaissStore
+        from perspective_rag.local.stores import FaissStore
 
         total = len(corpus)
         source = (
@@ -131,7 +131,7 @@ def local_pipeline(
             ),
         )
     else:
-        from perspective_rag.local.bm25 import BM25Store
+        from perspective_rag.local.stores import BM25Store
 
         store = (
             BM25Store(corpus.passages)

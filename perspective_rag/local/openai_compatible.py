@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from perspective_rag.errors import ConfigError, LLMError, MissingDependency
+from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.flow.driver import aheld, held, in_thread, undone_when_given_up
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.local.chat import messages_of, probabilities_of_choice, spellings
 from perspective_rag.local.loop_thread import LoopThread
-from perspective_rag.prompts.replies import no_reply
+from perspective_rag.prompts.replies import llm_errors, no_reply
 from perspective_rag.redaction import public, public_address, secrets_of, without_secrets
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Prompt
@@ -156,26 +156,23 @@ class OpenAICompatibleLLM:
 
         extras = self._extras(prompt) & {"schema"} - self._rejected
         http: Any = httpx.Client(timeout=self.timeout)  # newer clients name another package's
-        try:
-            with (
-                held(self._limiter, "llm"),
-                OpenAI(**self._settings(), http_client=http) as client,
-            ):
-                create = client.chat.completions.create
-                try:
-                    stream = create(**self._request(prompt, extras), stream=True)
-                except APIStatusError as error:
-                    if not extras or error.status_code not in _REFUSED:
-                        raise
-                    stream = create(**self._request(prompt, frozenset()), stream=True)
-                with stream:
-                    for event in stream:
-                        text = event.choices[0].delta.content if event.choices else None
-                        if isinstance(text, str) and text:
-                            yield without_secrets(text, self._secrets)
-        except Exception as raised:
-            failure = self._failure(prompt, raised)
-            raise failure from failure.__cause__
+        with (
+            llm_errors(self.name, prompt, self._secrets),
+            held(self._limiter, "llm"),
+            OpenAI(**self._settings(), http_client=http) as client,
+        ):
+            create = client.chat.completions.create
+            try:
+                stream = create(**self._request(prompt, extras), stream=True)
+            except APIStatusError as error:
+                if not extras or error.status_code not in _REFUSED:
+                    raise
+                stream = create(**self._request(prompt, frozenset()), stream=True)
+            with stream:
+                for event in stream:
+                    text = event.choices[0].delta.content if event.choices else None
+                    if isinstance(text, str) and text:
+                        yield without_secrets(text, self._secrets)
 
     def close(self) -> None:
         """Closes the connections; a later call opens new ones."""
@@ -195,11 +192,8 @@ class OpenAICompatibleLLM:
             self._process, self._starting, self._running = os.getpid(), threading.Lock(), None
         with self._starting:
             if self._running is None:
-                try:
+                with llm_errors(self.name, prompt, self._secrets):  # there is no key
                     self._running = _Running(self._settings())
-                except Exception as raised:  # there is no key
-                    failure = self._failure(prompt, raised)
-                    raise failure from failure.__cause__
                 weakref.finalize(self, self._running.end).atexit = False
             return self._running.start(self._exchange(self._running.client, prompt))
 
@@ -211,7 +205,7 @@ class OpenAICompatibleLLM:
                 return await client.chat.completions.create(**self._request(prompt, extras))
 
         wanted = self._extras(prompt) - self._rejected
-        try:
+        with llm_errors(self.name, prompt, self._secrets):
             try:
                 response = await create(wanted)
             except APIStatusError as error:
@@ -222,12 +216,6 @@ class OpenAICompatibleLLM:
                 self._rejected |= wanted
             completion = _completion(prompt, response)
             return replace(completion, text=without_secrets(completion.text, self._secrets))
-        except Exception as raised:
-            failure = self._failure(prompt, raised)
-            raise failure from failure.__cause__
-
-    def _failure(self, prompt: Prompt, raised: Exception) -> LLMError:
-        return no_reply(self.name, prompt, raised, self._secrets)
 
     def _extras(self, prompt: Prompt) -> frozenset[str]:
         extras = {"schema"} if prompt.schema is not None else set()

@@ -21,8 +21,8 @@ from benchmarks.coverage.command import main as coverage
 from perspective_rag.cli import main
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.stream import judge_stream
-from perspective_rag.local.bm25 import BM25Store
 from perspective_rag.local.corpus import CachedEmbedder
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.testing import HashEmbedder, RuleJudge, ScriptedLLM
 from perspective_rag.types import Hit, Passage, Perspective

@@ -13,9 +13,9 @@ import stat
 import pytest
 
 from perspective_rag import Corpus, CorpusError
-from perspective_rag.local.bm25 import BM25Store
 from perspective_rag.local.corpus import loading, read_corpus, records, tables
 from perspective_rag.local.corpus.readers import MOST_PROBLEMS
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.storage.files import json_lines
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage

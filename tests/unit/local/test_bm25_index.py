@@ -8,8 +8,8 @@ import math
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.local.bm25 import BM25Store
 from perspective_rag.local.corpus import Corpus
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.protocols import Store
 from perspective_rag.types import Passage
 
@@ -239,7 +239,7 @@ def test_a_misspelt_word_finds_its_neighbour_in_the_index(query, found):
 
 
 def test_of_equally_near_words_the_most_frequent_is_meant():
-    from perspective_rag.local.bm25 import nearest_word
+    from perspective_rag.local.stores import nearest_word
 
     vocabulary = {"tarbine": 0, "turbine": 1, "tirbine": 2}
     assert nearest_word("trbine", vocabulary, [1, 5, 2]) == ["turbine"]

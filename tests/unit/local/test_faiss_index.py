@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.local.indexes import FaissStore, NumpyStore
+from perspective_rag.local.stores import FaissStore, NumpyStore
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.types import Passage
 
@@ -107,7 +107,7 @@ def test_embeddings_come_back_as_unit_rows(kind):
 
 @every_store
 def test_a_memory_mapped_index_of_half_precision(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("perspective_rag.local.indexes._CHUNK", 100)
+    monkeypatch.setattr("perspective_rag.local.stores._CHUNK", 100)
     rng = np.random.default_rng(3)
     np.save(tmp_path / "e.npy", rng.standard_normal((950, 8)).astype(np.float16))
     rows = np.load(tmp_path / "e.npy", mmap_mode="r")
