@@ -49,6 +49,7 @@ from perspective_rag.local.chat import (
 )
 from perspective_rag.local.corpus.embedding import embedded
 from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
+from perspective_rag.local.corpus.records import Record, as_record
 from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pipeline_over
 from perspective_rag.local.loop_thread import LoopThread
 from perspective_rag.local.stores import predicate
@@ -179,6 +180,8 @@ __all__ += [
 __all__ += [
     "LocalArguments",
     "ReadProblem",
+    "Record",
+    "as_record",
     "embedded",
     "list_judge",
     "pipeline_over",

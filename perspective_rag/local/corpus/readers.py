@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perspective_rag.errors import ConfigError, CorpusError, unknown_name
+from perspective_rag.extensions import part
 from perspective_rag.local.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.local.corpus.records import (
     COLUMNS,
@@ -20,7 +21,7 @@ from perspective_rag.local.corpus.records import (
     jsonl_records,
 )
 from perspective_rag.local.corpus.splitting import count_words, split_text
-from perspective_rag.local.corpus.tables import HUB, hub_records, parquet_records
+from perspective_rag.local.corpus.tables import parquet_records
 from perspective_rag.storage.files import MOST_UNPACKED
 from perspective_rag.text import printable, valid
 from perspective_rag.types import Passage
@@ -31,6 +32,9 @@ LONGEST_PASSAGE = 150
 
 LONGEST_DOCUMENT = 100_000_000
 """Bytes from which on a document, which is read whole, is left out."""
+
+HUB = "hf:"
+"""What the name of a dataset begins with."""
 
 MOST_PROBLEMS = 100
 """Problems that are kept or logged; of further ones the number is."""
@@ -224,6 +228,7 @@ class _Reading:
 
     def _of_hub(self, source: str) -> Iterator[Passage]:
         report = self._report(Path(source))
+        hub_records = part("hub_records", "hub", "reading a Hugging Face dataset")
         for record in hub_records(source, report, self.how.columns):
             yield from self._split(record, f"{source.removeprefix(HUB)}:{record.line}", report)
 
@@ -258,9 +263,9 @@ class _Reading:
         if len(record.text) <= LONGEST_PASSAGE or count_words(record.text) <= LONGEST_PASSAGE:
             yield Passage(id, record.text, record.metadata)
             return
-        for part, text in enumerate(split_text(record.text)):
-            part_id = self.names.distinct(f"{id}:{part}", record.line, report)
-            yield Passage(part_id, text, {**record.metadata, "part": part})
+        for number, text in enumerate(split_text(record.text)):
+            part_id = self.names.distinct(f"{id}:{number}", record.line, report)
+            yield Passage(part_id, text, {**record.metadata, "part": number})
 
 
 def files_of(start: Path, follow_links: bool, tell: OnProblem) -> Iterator[Path]:
