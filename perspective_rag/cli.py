@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perspective_rag import __version__
-from perspective_rag.commands import ask, audit, calibrate, example, index
+from perspective_rag.commands import ask, audit, example, index
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.extensions import command_adders
 from perspective_rag.redaction import redacted
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="perspective-rag", description=__doc__)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (ask, index, audit, calibrate, example):
+    for command in (ask, index, audit, example):
         command.add_command(commands)
     for add_command in command_adders().values():
         add_command(commands)

@@ -10,18 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perspective_rag.audit import (
-    AuditLimits,
+from perspective_rag.audit.figures import audit_figures
+from perspective_rag.audit.intervals import PACKAGED
+from perspective_rag.audit.measure import Progress, check_cuts, measure
+from perspective_rag.audit.page import audit_page
+from perspective_rag.audit.questions import (
     AuditQuestion,
-    audit_figures,
-    audit_page,
-    measure,
     read_audit_questions,
     with_perspectives,
     write_audit_questions,
 )
-from perspective_rag.audit.error import PACKAGED
-from perspective_rag.audit.measure import Progress, check_cuts
+from perspective_rag.audit.verdict import AuditLimits
 from perspective_rag.commands.parts import (
     build_pipeline,
     calibration_option,
@@ -41,7 +40,6 @@ from perspective_rag.listing import Calibration
 from perspective_rag.local.callables import CallableStore
 from perspective_rag.perspectives.reading import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
-from perspective_rag.reporting.progress import progress_bars
 from perspective_rag.storage.files import replace_file
 
 if TYPE_CHECKING:
@@ -236,6 +234,8 @@ def _show_draft(questions: Sequence[AuditQuestion], screen: Console) -> None:
 
 @contextmanager
 def _progress(screen: Console) -> Iterator[Progress]:
+    from perspective_rag.commands.showing import progress_bars
+
     with progress_bars(screen) as bars:
         tasks: dict[str, Any] = {}
 

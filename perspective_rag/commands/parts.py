@@ -1,4 +1,4 @@
-"""What several commands take: a corpus, a language model, a judge, a terminal."""
+"""What several commands take: a corpus and how it is read, models, a terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
-from perspective_rag.commands.reading_options import reading, reading_options
 from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extensions import part
 from perspective_rag.judge.llm import PRESETS
 from perspective_rag.local.corpus import Corpus
+from perspective_rag.local.corpus.formats import FORMATS
 from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
+from perspective_rag.local.corpus.records import COLUMNS
 from perspective_rag.local.local_pipeline import local_pipeline
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
-from perspective_rag.reporting.progress import progress_bars
+from perspective_rag.storage.unpacking import MOST_UNPACKED, OPTION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,11 +33,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 
 
 def corpus_options(
-    parser: argparse.ArgumentParser,
-    *,
-    required: bool = False,
-    default: Path | None = None,
-    index: bool = False,
+    parser: argparse.ArgumentParser, *, required: bool = False, index: bool = False
 ) -> None:
     """Adds ``--corpus`` or ``--example`` and how it is read and searched; ``index``: and
     ``--index``.
@@ -45,21 +42,38 @@ def corpus_options(
     source.add_argument(
         "--corpus",
         type=Path,
-        default=default,
         metavar="PATH",
         help="JSONL, CSV, TSV (.gz), Parquet, a folder of such, of texts, Markdown or HTML, "
-        "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]"
-        + (" (default: the sample debates)" if default else ""),
+        "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]",
     )
     source.add_argument(
         "--example",
         dest="corpus",
         action="store_const",
         const=EXAMPLE_DEBATES,
-        default=default,
         help="the sample debates that come with the package",
     )
-    reading_options(parser)
+    parser.add_argument(
+        "--format", choices=FORMATS, help="of all files of the corpus (default: by their names)"
+    )
+    parser.add_argument(
+        "--columns",
+        type=_columns,
+        metavar="text=NAME,...",
+        help="the fields that hold text, title or id (default: by their names)",
+    )
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="read what links in the folder lead to, within the folder (default: leave them out)",
+    )
+    parser.add_argument(
+        OPTION,
+        type=int,
+        default=MOST_UNPACKED,
+        metavar="BYTES",
+        help=f"of a packed file or a Parquet row group, at most (default: {MOST_UNPACKED:,})",
+    )
     parser.set_defaults(index=None)
     if index:
         source.add_argument(
@@ -81,6 +95,26 @@ def corpus_options(
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
     )
+
+
+def reading(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``Corpus.load`` and ``read_corpus`` take of ``corpus_options``."""
+    return {
+        "format": options.format,
+        "columns": options.columns,
+        "follow_links": options.follow_links,
+        "most_unpacked": options.most_unpacked,
+    }
+
+
+def _columns(text: str) -> dict[str, str]:
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() in COLUMNS and value.strip() for name, _, value in parts):
+        raise argparse.ArgumentTypeError(
+            f"expected NAME=COLUMN, with a comma between several, of {', '.join(COLUMNS)};"
+            f" got {text!r}"
+        )
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
 def calibration_option(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +160,7 @@ def whole(text: str) -> int:
 def console(*, stderr: bool = False) -> Console:
     """The terminal, which shows no control characters; raises MissingDependency without rich."""
     try:
-        from perspective_rag.reporting.terminal import SafeConsole
+        from perspective_rag.commands.showing import SafeConsole
     except ImportError as error:
         raise MissingDependency("local", "the command line") from error
     found = SafeConsole(stderr=stderr)
@@ -157,6 +191,8 @@ def build_pipeline(
     options: argparse.Namespace, corpus: Corpus, screen: Console, **settings: Any
 ) -> PerspectivePipeline:
     """Everything on this machine; a language model only when one is named."""
+    from perspective_rag.commands.showing import progress_bars
+
     with progress_bars(screen) as progress:
         task = progress.add_task("embedding", total=len(corpus), visible=options.dense)
         return pipeline_over(
@@ -201,10 +237,7 @@ def model_parts(options: argparse.Namespace) -> dict[str, Any]:
     llm = language_model(options)
     if llm is None:
         return {}
-    return {
-        "extractor": LLMExtractor(llm, fallback=RuleExtractor()),
-        "answerer": GroundedAnswerer(llm),
-    }
+    return {"extractor": extractor_of(options), "answerer": GroundedAnswerer(llm)}
 
 
 def asked_again(options: argparse.Namespace) -> Judge:
@@ -244,13 +277,19 @@ def encoder_of(spec: str) -> Embedder | None:
     if _names_server(spec, "openai"):
         embedder: Embedder = part("remote_embedder", "scale", f"--encoder {spec}")(spec)
         return embedder
-    module, found, factory = spec.partition(":")
-    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
-        made = load_object(spec)()
-        if not isinstance(made, Embedder):
-            raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
-        return made
-    return SentenceTransformerEmbedder(spec)
+    made = _made(spec)
+    if made is None:
+        return SentenceTransformerEmbedder(spec)
+    if not isinstance(made, Embedder):
+        raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
+    return made
+
+
+def _made(spec: str) -> Any:
+    """What ``factory()`` of ``module:factory`` returns; None for a word of another form."""
+    module, _, factory = spec.partition(":")
+    named = module.replace(".", "").isidentifier() and factory.isidentifier()
+    return load_object(spec)() if named else None
 
 
 def _names_server(spec: str, *engines: str) -> bool:
@@ -303,9 +342,7 @@ def uncached_judge(spec: str) -> Judge:
     if name.startswith("llm:"):
         model = OpenAICompatibleLLM(name.removeprefix("llm:"), base_url=url or None)
         return LLMJudge(model)
-    module, found, factory = spec.partition(":")
-    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
-        made = load_object(spec)()
+    if (made := _made(spec)) is not None:
         if not isinstance(made, Judge):
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
         return made

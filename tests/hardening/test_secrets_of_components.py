@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from perspective_rag.audit.reading import Reading
 
 from perspective_rag import (
     CallableEmbedder,
@@ -23,7 +24,6 @@ from perspective_rag import (
     run,
 )
 from perspective_rag.audit.questions import AuditQuestion
-from perspective_rag.audit.reading import Reading
 from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.listing import PACKAGED

@@ -1,8 +1,9 @@
-"""What a person is told of where a passage is from."""
+"""Where a passage is from, as people are told."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,10 +17,10 @@ _LONGEST_URL = 2000
 _URLS = ("url", "link", "source_url", "source")
 _DATES = ("date", "published", "published_at", "publication_date", "created", "year")
 _LEANINGS = ("leaning", "outlet_leaning", "political_leaning", "bias")
-# A folder of the machine's own: loaders of other libraries put one into "source".
 _MOTION = re.compile(
     r"^TH[A-Z]{1,3}\b|(?i:^(?:this house|resolved)\b|\b(?:should|must|ought to)\b)|\?$"
 )
+# A folder of the machine's own: loaders of other libraries put one into "source".
 _PATH = re.compile(r"^(?:file:/|[/\\~]|[A-Za-z]:[/\\])")
 
 
@@ -43,28 +44,28 @@ def origin_of(passage: Passage) -> Origin:
     url = next((u for name in _URLS if (u := _address(metadata.get(name)))), None)
     if not source and url is not None:
         source = urlsplit(url).hostname or ""
+    if _PATH.match(source):
+        source = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+    title = _line(passage.title)
+    if _MOTION.search(title):  # a debate's motion is not what the passage says
+        title = f"debate: {title}"
     return Origin(
-        _titled(_line(passage.title)) or _line(passage.id),
-        _without_folders(source),
+        title or _line(passage.id),
+        source,
         url,
-        next((d for name in _DATES if (d := _line(metadata.get(name)))), None),
-        next((s for name in _LEANINGS if (s := _line(metadata.get(name)))), None),
+        _first(metadata, _DATES),
+        _first(metadata, _LEANINGS),
     )
 
 
-def _titled(title: str) -> str:
-    """A title; that of a debate says so, for its motion is not what the passage says."""
-    return f"debate: {title}" if _MOTION.search(title) else title
+def _first(metadata: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    return next((line for name in names if (line := _line(metadata.get(name)))), None)
 
 
 def _line(value: Any) -> str:
     if value is None or isinstance(value, (dict, list, tuple, set, bytes)):
         return ""
     return redacted(" ".join(printable(str(value)).split()))[:_LONGEST]
-
-
-def _without_folders(source: str) -> str:
-    return re.split(r"[/\\]", source.rstrip("/\\"))[-1] if _PATH.match(source) else source
 
 
 def _address(value: Any) -> str | None:

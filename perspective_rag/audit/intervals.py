@@ -1,14 +1,55 @@
-"""How far the figures of an audit may be off because the judge lists some passages wrongly."""
+"""How sure the figures of an audit are: by its number of questions, and by the judge's errors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+LEVEL = 0.95
+RESAMPLES = 10_000
 DRAWS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean and the bounds that hold it with probability ``LEVEL``."""
+
+    mean: float
+    low: float
+    high: float
+
+    def rounded(self) -> Interval:
+        """The three numbers to six places."""
+        return Interval(round(self.mean, 6), round(self.low, 6), round(self.high, 6))
+
+    def to_dict(self) -> dict[str, float]:
+        """The three numbers by name, to six places."""
+        return asdict(self.rounded())
+
+
+def interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval:
+    """The percentile bootstrap interval of a mean over questions (Efron 1979).
+
+    The bounds are quantiles of the means of ``resamples`` samples of n values, drawn from the n
+    given with replacement. Equal seeds draw the same questions, so rows are resampled alike. Raises
+    ValueError without values.
+    """
+    sample = as_sample(values)
+    draws = np.random.default_rng(seed).integers(len(sample), size=(resamples, len(sample)))
+    bounds = _middle(sample[draws].mean(axis=1))
+    return Interval(float(sample.mean()), bounds.low, bounds.high)
+
+
+def as_sample(values: Sequence[float]) -> NDArray[np.float64]:
+    """One value for each question, shape (n,); raises ValueError for another shape or no value."""
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or not len(sample):
+        raise ValueError(f"expected one value a question, got shape {sample.shape}")
+    return sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +85,8 @@ class JudgeErrors:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self.listing) | {
-            "one_sided": asdict(self.one_sided),
-            "lean": asdict(self.lean),
-        }
+        bounds = {"one_sided": asdict(self.one_sided), "lean": asdict(self.lean)}
+        return asdict(self.listing) | bounds
 
 
 def judge_errors(listed: NDArray[np.int_], listing: ListingError, k: int, seed: int) -> JudgeErrors:
@@ -68,4 +107,5 @@ def judge_errors(listed: NDArray[np.int_], listing: ListingError, k: int, seed: 
 
 
 def _middle(values: NDArray[np.float64]) -> Bounds:
-    return Bounds(*np.quantile(values, [0.025, 0.975]).tolist())
+    tail = (1.0 - LEVEL) / 2.0
+    return Bounds(*np.quantile(values, [tail, 1.0 - tail]).tolist())
