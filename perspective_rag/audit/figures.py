@@ -23,6 +23,7 @@ from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.judge.support import contradictions
 from perspective_rag.listing import ListingRule
 from perspective_rag.types import Degradation, Passage, Stance
+from perspective_rag.validation import json_ready
 
 TELLING = 6
 """Questions from which on a side is said to be favoured: five that all lean to one side do so by
@@ -60,7 +61,7 @@ class AuditedPassage:
             "title": self.passage.title,
             "text": self.passage.text,
             "supports": self.supports,
-            "verdicts": dict(self.verdicts),
+            "verdicts": self.verdicts,
         }
 
 
@@ -78,8 +79,7 @@ class WordingFigures:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         sides = asdict(self.sides) | {"lean": self.lean} if self.sides else {}
-        passages = [each.to_dict() for each in self.passages]
-        return {"asked": self.asked, **sides, "passages": passages}
+        return {"asked": self.asked, **sides, "passages": [p.to_dict() for p in self.passages]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,7 @@ class QuestionFigures:
             return line
         line["wordings"] = {name: each.to_dict() for name, each in self.wordings.items()}
         names = ("coverage", "covered", "says_nothing", "needed", "outcome", "follows", "seconds")
-        return (
-            line | {name: getattr(self, name) for name in names} | {"covered": list(self.covered)}
-        )
+        return line | {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,17 +204,20 @@ class AuditFigures:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: what ``audit.json`` holds."""
-        return {
-            "k": self.k,
-            "depth": self.depth,
-            "threshold": self.rule.threshold if self.rule else None,
-            "rule": asdict(self.rule) if self.rule else None,
-            "judged_pairs": self.judged_pairs,
-            "total": asdict(self.total),
-            "error": self.error.to_dict() if self.error else None,
-            "questions": [each.to_dict() for each in self.questions],
-            "degradations": [each.to_dict() for each in self.degradations],
-        }
+        document: dict[str, Any] = json_ready(
+            {
+                "k": self.k,
+                "depth": self.depth,
+                "threshold": self.rule.threshold if self.rule else None,
+                "rule": asdict(self.rule) if self.rule else None,
+                "judged_pairs": self.judged_pairs,
+                "total": asdict(self.total),
+                "error": self.error.to_dict() if self.error else None,
+                "questions": [each.to_dict() for each in self.questions],
+                "degradations": [each.to_dict() for each in self.degradations],
+            }
+        )
+        return document
 
 
 def audit_figures(
