@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from perspective_rag.audit.reading import Reading
 
 from perspective_rag import (
     CallableEmbedder,
@@ -23,6 +22,7 @@ from perspective_rag import (
     arun,
     run,
 )
+from perspective_rag.audit.measure import measure
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
 from perspective_rag.flow.trace import Recorder
