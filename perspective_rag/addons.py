@@ -6,13 +6,23 @@ write a component of your own, see ``perspective_rag.extend``.
 
 from __future__ import annotations
 
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.excerpts import span_of, without_headings
-from perspective_rag.answer.groups import Groups, grouped
-from perspective_rag.answer.origins import Origin, origin_of
-from perspective_rag.answer.reported import only_reports
-from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
-from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.answer.extractive import supporting_sentences
+from perspective_rag.answer.passages import (
+    Origin,
+    citation_keys,
+    origin_of,
+    span_of,
+    without_headings,
+)
+from perspective_rag.answer.sentences import only_reports
+from perspective_rag.answer.standing import (
+    Groups,
+    grouped,
+    nothing_for,
+    one_source,
+    side_name,
+    standing,
+)
 from perspective_rag.audit.intervals import Interval
 from perspective_rag.audit.page import render as render_page
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives

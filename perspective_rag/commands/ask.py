@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.answer.extractive import supporting_sentences
 from perspective_rag.commands.parts import (
     calibration_option,
     console,

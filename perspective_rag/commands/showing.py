@@ -30,11 +30,15 @@ from rich.table import Table
 from rich.text import Text
 
 from perspective_rag.answer import standing
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.excerpts import excerpt, span_of, without_headings
-from perspective_rag.answer.groups import Groups, grouped
-from perspective_rag.answer.origins import origin_of
-from perspective_rag.answer.reported import only_reports
+from perspective_rag.answer.passages import (
+    citation_keys,
+    excerpt,
+    origin_of,
+    span_of,
+    without_headings,
+)
+from perspective_rag.answer.sentences import only_reports
+from perspective_rag.answer.standing import Groups, grouped
 from perspective_rag.local.corpus import Corpus
 from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import printable

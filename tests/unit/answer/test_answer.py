@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
-from perspective_rag.answer.checking import misquoted
+from perspective_rag.answer.answer import misquoted
 from perspective_rag.answer.extractive import MOST_JUDGED
-from perspective_rag.answer.reported import is_reported
-from perspective_rag.answer.sentences import quotable, restates, stands_alone
+from perspective_rag.answer.sentences import is_reported, quotable, restates, stands_alone
 from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow.driver import arun, run

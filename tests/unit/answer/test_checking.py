@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
-from perspective_rag.answer.answer import answer
-from perspective_rag.answer.checking import misquoted
+from perspective_rag.answer.answer import answer, misquoted
+from perspective_rag.answer.grounded import claims_in
 from perspective_rag.answer.standing import strengths
-from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.trace import Recorder
@@ -298,10 +297,9 @@ def test_a_stream_that_breaks_falls_back_and_is_recorded():
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_complete_objects_of_the_list_are_found_whatever_the_pieces(size):
     text = 'Sure: {"claims": [ {"a": "x}{"}, {"b": [1, {"c": 2}]} ,{"d"'
-    reader = ClaimReader()
-    found = [each for i in range(0, len(text), size) for each in reader.feed(text[i : i + size])]
-    assert found == [{"a": "x}{"}, {"b": [1, {"c": 2}]}]
-    assert ClaimReader().feed("Zoos help [1].") == []
+    pieces = [text[i : i + size] for i in range(0, len(text), size)]
+    assert list(claims_in(pieces)) == [{"a": "x}{"}, {"b": [1, {"c": 2}]}]
+    assert list(claims_in(["Zoos help [1]."])) == []
 
 
 async def test_the_pipeline_checks_by_its_own_judge_in_both_drivers():

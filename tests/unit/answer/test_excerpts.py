@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perspective_rag.answer.excerpts import excerpt, span_of, without_headings
+from perspective_rag.answer.passages import excerpt, span_of, without_headings
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=8), min_size=1, max_size=80)
 

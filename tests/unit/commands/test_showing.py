@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perspective_rag.answer.origins import origin_of
+from perspective_rag.answer.passages import origin_of
 from perspective_rag.commands.ask import write_json
 from perspective_rag.commands.showing import SafeConsole, show
 from perspective_rag.listing import ListingRule
@@ -197,7 +197,7 @@ def test_what_invites_no_sides_is_said(kind, reading):
 
 def test_claims_stand_under_their_side_with_the_number_of_their_passage():
     result = result_of([(0.1, 0.9), (0.9, 0.1)], ids=["", ""])
-    from perspective_rag.answer.citations import citation_keys
+    from perspective_rag.answer.passages import citation_keys
 
     first, second = citation_keys(result.candidates)
     answer = Answer(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perspective_rag import CachedJudge, LLMListJudge, PerspectivePipeline
-from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.answer.extractive import supporting_sentences
 from perspective_rag.commands.parts import console
 from perspective_rag.commands.showing import show_passages
 from perspective_rag.errors import ConfigError
