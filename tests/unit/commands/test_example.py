@@ -32,14 +32,6 @@ def test_a_file_of_ones_own_is_never_overwritten(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["questions.txt"]
 
 
-def test_the_sample_debates_are_a_corpus_and_lie_in_examples_too():
-    corpus = Corpus.example()
-    assert len(corpus) == 227
-    assert not corpus.problems
-    in_checkout = Corpus.load(ROOT / "examples" / "debates" / "passages.jsonl")
-    assert in_checkout.fingerprint == corpus.fingerprint
-
-
 def test_all_sample_files_are_in_the_wheel():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     depths = {len(path.relative_to(EXAMPLE_DATA).parts) for path in EXAMPLE_DATA.rglob("*.*")}
@@ -55,19 +47,25 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("source", [["--corpus", "notes/"], ["--corpus", "data.csv"]])
-def test_both_sides_of_a_question_are_found_in_the_samples(here, capsys, source):
+@pytest.mark.parametrize(
+    ("question", "source"),
+    [
+        ("Is remote work good for cities?", ["--corpus", "notes/"]),
+        ("Is remote work good for cities?", ["--corpus", "data.csv"]),
+        ("Should zoos be closed?", ["--example"]),
+    ],
+)
+def test_both_sides_of_a_question_are_found_in_the_samples(here, capsys, question, source):
     capsys.readouterr()
-    question = "Is remote work good for cities?"
     assert main(["ask", question, *source, "--json", "--cache", "cache"]) == 0
-    coverage = json.loads(capsys.readouterr().out)["result"]["coverage"]
-    assert len(coverage["covered"]) == 2
-
-
-def test_a_question_to_the_sample_debates(here, capsys):
-    capsys.readouterr()
-    assert main(["ask", "Should zoos be closed?", "--example", "--json", "--cache", "cache"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["coverage"]["missing"] == []
+
+
+def test_the_sample_debates_are_a_corpus_and_lie_in_examples_too():
+    corpus = Corpus.example()
+    assert (len(corpus), corpus.problems) == (227, [])
+    in_checkout = Corpus.load(ROOT / "examples" / "debates" / "passages.jsonl")
+    assert in_checkout.fingerprint == corpus.fingerprint
 
 
 def test_corpus_and_example_exclude_each_other(here, capsys):
