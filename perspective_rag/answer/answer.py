@@ -74,9 +74,10 @@ def answer(
     if result.coverage.judged:
         # Also those for which only what did not stand was claimed, while no passage is listed.
         lost = {each.perspective for each in found.claims} - {each.perspective for each in claims}
-        missing = {each.id for each in unsupported}
-        missing |= lost - {each.id for each in result.coverage.covered}
-        unsupported = tuple(each for each in result.perspectives if each.id in missing)
+        lost -= {each.id for each in result.coverage.covered}
+        unsupported = tuple(
+            each for each in result.perspectives if each in found.unsupported or each.id in lost
+        )
     if check != "off" and found.claims:
         said = {claim.perspective for claim in claims}
         wanted = [each.id for each in result.coverage.covered if each.id not in said]

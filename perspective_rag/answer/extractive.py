@@ -121,9 +121,15 @@ class ExtractiveAnswerer:
                 source = int(ranked.sources[row, column])
                 text = sentences[row].holders[source]
                 alone = bool(ranked.clear[row, column])
-                verified, checked = (True, "side") if alone else (None, "quoted")
                 claims.append(
-                    Claim(text, (keys[source],), side, is_reported(text), verified, checked)
+                    Claim(
+                        text,
+                        (keys[source],),
+                        side,
+                        is_reported(text),
+                        verified=True if alone else None,
+                        checked="side" if alone else "quoted",
+                    )
                 )
             if picks:
                 continue
