@@ -9,7 +9,6 @@ from typing import Any
 from benchmarks.berds.run import BerdsResult
 from benchmarks.berds.verdict import PLAIN, tables
 from perspective_rag.addons import render_page
-from perspective_rag.audit.page import ShownPassage, ShownQuestion
 
 _TEMPLATE = Path(__file__).parent / "templates" / "verdict.html"
 _OUTCOMES = ("both", "supporting", "opposing", "neither")
@@ -68,19 +67,19 @@ def _outcomes(result: BerdsResult, verdict: Mapping[str, Any]) -> list[tuple[str
     ]
 
 
-def _question(row: Mapping[str, Any]) -> ShownQuestion:
+def _question(row: Mapping[str, Any]) -> dict[str, Any]:
     css = {}
     if row["places"] is not None:
         css = dict(zip(row["places"], ("support", "oppose"), strict=True))
-    shown = [
-        ShownPassage(
-            each["title"] or each["id"],
-            each["text"],
-            [
+    passages = [
+        {
+            "title": each["title"] or each["id"],
+            "text": each["text"],
+            "marks": [
                 (f"supports: {row['perspectives'][place]}", css.get(place, ""))
                 for place in each["supports"]
             ],
-        )
+        }
         for each in row["passages"]
     ]
-    return ShownQuestion(row["question"], row["missing"], shown)
+    return {"question": row["question"], "missing": row["missing"], "passages": passages}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,6 @@ from perspective_rag.audit.verdict import AuditLimits, AuditVerdict
 from perspective_rag.errors import MissingDependency
 
 _TEMPLATES = Path(__file__).parent / "templates"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPassage:
-    """A passage in a report: ``marks`` are (what it supports, css class) in the order shown."""
-
-    title: str
-    text: str
-    marks: Sequence[tuple[str, str]] = ()
-
-    @property
-    def css(self) -> str:
-        """The class of its block: the one side it takes, both, or none."""
-        sides = {css for _, css in self.marks if css}
-        side = sides.pop() if len(sides) == 1 else "both" if sides else ""
-        return f"passage {side}".strip()
-
-
-@dataclass(frozen=True, slots=True)
-class ShownQuestion:
-    """A question in a report, the perspectives that nothing was found for, and its passages."""
-
-    question: str
-    missing: Sequence[str]
-    passages: Sequence[ShownPassage]
 
 
 def render(template: Path, **values: Any) -> str:
@@ -86,19 +60,22 @@ def audit_page(
     )
 
 
-def _question(row: QuestionFigures) -> ShownQuestion:
+def _question(row: QuestionFigures) -> dict[str, Any]:
+    """What ``question`` of ``parts.html`` shows."""
     texts = {each.id: each.text for each in row.question.perspectives}
     css: dict[str, str] = {each.id: each.stance or "" for each in row.question.perspectives}
     if row.outcome and not any(css.values()):
         css = dict(zip(texts, ("support", "oppose"), strict=True))
-    shown = [
-        ShownPassage(
-            each.passage.title or each.passage.id, each.passage.text, _marks(each, texts, css)
-        )
+    passages = [
+        {
+            "title": each.passage.title or each.passage.id,
+            "text": each.passage.text,
+            "marks": _marks(each, texts, css),
+        }
         for each in row.neutral.passages
     ]
     missing = [text for identity, text in texts.items() if identity not in row.covered]
-    return ShownQuestion(row.question.text, missing, shown)
+    return {"question": row.question.text, "missing": missing, "passages": passages}
 
 
 def _marks(

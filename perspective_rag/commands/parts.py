@@ -39,62 +39,34 @@ def corpus_options(
     ``--index``.
     """
     source = parser.add_mutually_exclusive_group(required=required)
-    source.add_argument(
-        "--corpus",
-        type=Path,
-        metavar="PATH",
-        help="JSONL, CSV, TSV (.gz), Parquet, a folder of such, of texts, Markdown or HTML, "
-        "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]",
+    add = source.add_argument
+    kinds = (
+        "JSONL, CSV, TSV (.gz), Parquet, a folder of such, of texts, Markdown or HTML, "
+        "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]"
     )
-    source.add_argument(
-        "--example",
-        dest="corpus",
-        action="store_const",
-        const=EXAMPLE_DEBATES,
-        help="the sample debates that come with the package",
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, help="of all files of the corpus (default: by their names)"
-    )
-    parser.add_argument(
-        "--columns",
-        type=_columns,
-        metavar="text=NAME,...",
-        help="the fields that hold text, title or id (default: by their names)",
-    )
-    parser.add_argument(
-        "--follow-links",
-        action="store_true",
-        help="read what links in the folder lead to, within the folder (default: leave them out)",
-    )
-    parser.add_argument(
-        OPTION,
-        type=int,
-        default=MOST_UNPACKED,
-        metavar="BYTES",
-        help=f"of a packed file or a Parquet row group, at most (default: {MOST_UNPACKED:,})",
-    )
+    add("--corpus", type=Path, metavar="PATH", help=kinds)
+    sample = "the sample debates that come with the package"
+    add("--example", dest="corpus", action="store_const", const=EXAMPLE_DEBATES, help=sample)
     parser.set_defaults(index=None)
     if index:
-        source.add_argument(
-            "--index",
-            type=Path,
-            metavar="FOLDER",
-            help="what perspective-rag index --to faiss:FOLDER wrote",
-        )
-    parser.add_argument(
-        "--dense", action="store_true", help="embed the whole corpus first and search by vector"
+        written = "what perspective-rag index --to faiss:FOLDER wrote"
+        add("--index", type=Path, metavar="FOLDER", help=written)
+    add = parser.add_argument
+    add("--format", choices=FORMATS, help="of all files of the corpus (default: by their names)")
+    fields = "the fields that hold text, title or id (default: by their names)"
+    add("--columns", type=_columns, metavar="text=NAME,...", help=fields)
+    links = "read what links in the folder lead to, within the folder (default: leave them out)"
+    add("--follow-links", action="store_true", help=links)
+    packed = f"of a packed file or a Parquet row group, at most (default: {MOST_UNPACKED:,})"
+    add(OPTION, type=int, default=MOST_UNPACKED, metavar="BYTES", help=packed)
+    dense = "embed the whole corpus first and search by vector"
+    add("--dense", action="store_true", help=dense)
+    encoders = (
+        "a sentence-transformers model or folder, "
+        "tei:URL, vllm:MODEL@URL, openai:MODEL@URL, or module:factory (default: the packaged)"
     )
-    parser.add_argument(
-        "--encoder",
-        default="default",
-        metavar="NAME",
-        help="a sentence-transformers model or folder, "
-        "tei:URL, vllm:MODEL@URL, openai:MODEL@URL, or module:factory (default: the packaged)",
-    )
-    parser.add_argument(
-        "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
-    )
+    add("--encoder", default="default", metavar="NAME", help=encoders)
+    add("--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})")
 
 
 def reading(options: argparse.Namespace) -> dict[str, Any]:

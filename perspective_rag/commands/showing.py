@@ -175,7 +175,6 @@ class Claims:
         self._texts = {each.id: side_name(result, each) for each in result.perspectives}
         self._strength = standing.strengths(result)
         self._side: str | None = None
-        self.count = 0
 
     def show(self, claim: Claim) -> None:
         """A claim with the numbers of the passages it rests on."""
@@ -192,7 +191,6 @@ class Claims:
             notes += " [yellow](not borne out by what it cites)[/yellow]"
         line = f"• {safe(claim.text)}{notes} [cyan]{marks}[/cyan]"
         self._console.print(line, highlight=False)
-        self.count += 1
 
 
 def show_missing(answer: Answer, console: Console) -> None:

@@ -17,7 +17,7 @@ from perspective_rag import CallableStore, ConfigError, CorpusError, Passage, Ru
 from perspective_rag.audit.figures import Needed, Outcomes, SideCounts, audit_figures, worst
 from perspective_rag.audit.intervals import Bounds, Interval, ListingError
 from perspective_rag.audit.measure import measure
-from perspective_rag.audit.page import ShownPassage, audit_page, render
+from perspective_rag.audit.page import audit_page, render
 from perspective_rag.audit.questions import (
     AuditQuestion,
     read_audit_questions,
@@ -653,13 +653,21 @@ def test_charts_are_drawn_to_scale(tmp_path):
     assert curve.getElementsByTagName("polyline")[0].getAttribute("points").strip() == "52.0,141.0"
 
 
+@pytest.mark.parametrize(("sides", "css"), [("ab", " both"), ("aa", " a"), ("", "")])
+def test_a_passage_has_the_colour_of_its_side(tmp_path, sides, css):
+    template = tmp_path / "x.html"
+    template.write_text('{% import "parts.html" as parts %}{{ parts.question(shown, true) }}')
+    passage = {"title": "t", "text": "x", "marks": [("m", side) for side in sides]}
+    shown = {"question": "q", "missing": [], "passages": [passage]}
+    assert f'<div class="passage{css}">' in render(template, shown=shown)
+
+
 def test_a_template_is_escaped_and_a_value_left_out_is_an_error(tmp_path, monkeypatch):
     template = tmp_path / "x.html"
-    template.write_text("{{ plain }}|{{ mark.css }}")
-    mark = ShownPassage("t", "x", [("a", "support"), ("b", "oppose")])
-    assert render(template, plain="<b>", mark=mark) == "&lt;b&gt;|passage both"
+    template.write_text("{{ plain }}")
+    assert render(template, plain="<b>") == "&lt;b&gt;"
     with pytest.raises(jinja2.UndefinedError):
-        render(template, plain="no mark")
+        render(template)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingDependency, match=r"HTML needs .*perspective-rag\[local\]"):
         render(Path("x.html"))
