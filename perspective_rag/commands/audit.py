@@ -41,6 +41,7 @@ from perspective_rag.local.callables import CallableStore
 from perspective_rag.perspectives.reading import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.storage.files import replace_file
+from perspective_rag.validation import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -168,9 +169,7 @@ def _questions(options: argparse.Namespace) -> list[AuditQuestion]:
     """The questions, with the perspectives of the file that was given for those it holds."""
     questions = read_audit_questions(options.questions)
     if options.first is not None:
-        if options.first < 1:
-            raise ConfigError(f"--first must be a whole number, at least 1; got {options.first}")
-        questions = questions[: options.first]
+        questions = questions[: count("--first", options.first)]
     if options.perspectives is None:
         return questions
     given = {each.text.casefold(): each for each in read_audit_questions(options.perspectives)}

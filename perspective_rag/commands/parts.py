@@ -123,9 +123,9 @@ def judge_options(parser: argparse.ArgumentParser) -> None:
 
 
 def whole(text: str) -> int:
-    """A whole number of at least 0, for ``argparse``."""
+    """An integer of at least 0, for ``argparse``."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"a whole number of at least 0 is needed, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 0, not {text!r}")
     return int(text)
 
 

@@ -344,70 +344,6 @@ def test_errors_of_the_judge_widen_the_figures_and_none_leave_them():
     assert audit_figures(measured, k=5, depth=5).error is None
 
 
-def test_the_json_of_an_audit_is_what_scripts_read():
-    """Names and places of ``audit.json``; a question whose search failed has its error alone."""
-
-    def search(text, k):
-        if "cash" in text.lower():
-            raise ConnectionError("store is down")
-        return passages("pro")
-
-    given = AuditQuestion("z", "Zoos?", (Perspective("p1", "Keep", "oppose"),), {"oppose": "w"})
-    store = CallableStore(search)
-    measured = measure([*questions(*ASKED[:2]), given], store, None, MarkJudge(), k=1, depth=1)
-    document = audit_figures(
-        measured, k=1, depth=1, listing_error=ListingError(0, 0, "s")
-    ).to_dict()
-    even, one = {"mean": 0.0, "low": 0.0, "high": 0.0}, {"mean": 1.0, "low": 1.0, "high": 1.0}
-    assert json.loads(json.dumps(document["total"])) == {
-        "questions": 3,
-        "failed": ["1"],
-        "without_perspectives": [],
-        "short": [],
-        "nothing_found": 0,
-        "says_nothing": ["z"],
-        "with_perspectives": 2,
-        "told": 1,
-        "two_sided": 1,
-        "outcomes": {"both": 0, "support": 1, "oppose": 0, "neither": 0, "nothing": 0},
-        "one_sided": one,
-        "passages": {"support": 1, "oppose": 0, "mixed": 0, "neither": 0},
-        "lean": one,
-        "favours": None,
-        "leans": {"neutral": one, "support": one, "oppose": one},
-        "follows": even,
-        "coverage": even,
-        "coverage_where_said": even,
-        "needed": {"median": None, "reached": 0, "not_reached": 2},
-        "curve": [{"k": 1, **even}],
-        "seconds": document["total"]["seconds"],
-    }
-    assert set(document["total"]["seconds"]) == {"mean", "p95"}
-    bounds = {"low": 1.0, "high": 1.0}
-    assert document["error"] == {
-        "opposing": 0,
-        "silent": 0,
-        "source": "s",
-        "one_sided": bounds,
-        "lean": bounds,
-    }
-    names = "k depth threshold rule judged_pairs total error questions degradations"
-    assert list(document) == names.split()
-    first, failed, alone = document["questions"]
-    passage = {"id": "pro-0", "title": "", "text": "pro 0", "supports": ["support"]}
-    passage["verdicts"] = {"support": "clear", "oppose": "silent"}
-    sides = {"support": 1, "oppose": 0, "mixed": 0, "neither": 0, "lean": 1.0}
-    assert first["wordings"]["neutral"] == {"asked": ASKED[0], **sides, "passages": [passage]}
-    assert (
-        list(first)
-        == (
-            "id question perspectives error wordings coverage covered says_nothing needed outcome "
-            "follows seconds"
-        ).split()
-    )
-    assert list(failed) == ["id", "question", "perspectives", "error"]
-    assert list(alone["wordings"]["neutral"]) == ["asked", "passages"]
-    assert (alone["outcome"], alone["follows"]) == (None, None)
 
 
 HOSTILE = "<script>alert('x')</script> & \"quotes\" </style><img src=http://evil onerror=1>"
@@ -671,3 +607,46 @@ def test_a_template_is_escaped_and_a_value_left_out_is_an_error(tmp_path, monkey
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingDependency, match=r"HTML needs .*perspective-rag\[local\]"):
         render(Path("x.html"))
+
+
+def test_the_json_of_an_audit_is_what_scripts_read():
+    """Names and places of ``audit.json``; a question whose search failed has its error alone."""
+
+    def search(text, k):
+        if "cash" in text.lower():
+            raise ConnectionError("store is down")
+        return passages("pro")
+
+    given = AuditQuestion("z", "Zoos?", (Perspective("p1", "Keep", "oppose"),), {"oppose": "w"})
+    asked = [*questions(*ASKED[:2]), given]
+    measured = measure(asked, CallableStore(search), None, MarkJudge(), k=1, depth=1)
+    figures = audit_figures(measured, k=1, depth=1, listing_error=ListingError(0, 0, "s"))
+    document = json.loads(json.dumps(figures.to_dict(), allow_nan=False))
+    names = "k depth threshold rule judged_pairs total error questions degradations"
+    assert list(document) == names.split()
+    total = document["total"]
+    names = (
+        "questions failed without_perspectives short nothing_found says_nothing with_perspectives "
+        "told two_sided outcomes one_sided passages lean favours leans follows coverage "
+        "coverage_where_said needed curve seconds"
+    )
+    assert list(total) == names.split()
+    even = {"mean": 0.0, "low": 0.0, "high": 0.0}
+    assert (total["failed"], total["says_nothing"]) == (["1"], ["z"])
+    assert set(total["leans"]) == {"neutral", "support", "oppose"}
+    assert total["needed"] == {"median": None, "reached": 0, "not_reached": 2}
+    assert total["curve"] == [{"k": 1, **even}]
+    assert set(total["seconds"]) == {"mean", "p95"}
+    bounds = {"low": 1.0, "high": 1.0}
+    listing = {"opposing": 0, "silent": 0, "source": "s"}
+    assert document["error"] == {**listing, "one_sided": bounds, "lean": bounds}
+    first, failed, alone = document["questions"]
+    passage = {"id": "pro-0", "title": "", "text": "pro 0", "supports": ["support"]}
+    passage["verdicts"] = {"support": "clear", "oppose": "silent"}
+    sides = {"support": 1, "oppose": 0, "mixed": 0, "neither": 0, "lean": 1.0}
+    assert first["wordings"]["neutral"] == {"asked": ASKED[0], **sides, "passages": [passage]}
+    names = "id question perspectives error wordings coverage covered says_nothing needed outcome"
+    assert list(first) == [*names.split(), "follows", "seconds"]
+    assert list(failed) == ["id", "question", "perspectives", "error"]
+    assert list(alone["wordings"]["neutral"]) == ["asked", "passages"]
+    assert (alone["outcome"], alone["follows"]) == (None, None)
