@@ -63,7 +63,7 @@ class ListingError:
     source: str
 
 
-PACKAGED = ListingError(7 / 55, 8 / 55, "55 passages listed in thirty questions")
+PACKAGED_ERROR = ListingError(7 / 55, 8 / 55, "55 passages listed in thirty questions")
 """Of the packaged judge, over 84,000 passages (docs/explanation/thirty-questions.md)."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perspective_rag.audit.figures import audit_figures
-from perspective_rag.audit.intervals import PACKAGED
+from perspective_rag.audit.intervals import PACKAGED_ERROR
 from perspective_rag.audit.measure import Progress, check_cuts, measure
 from perspective_rag.audit.page import audit_page
 from perspective_rag.audit.questions import (
@@ -127,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
             on_progress=progress,
         )
     measured = replace(measured, degradations=[*problems, *measured.degradations])
-    known = PACKAGED if options.judge == "default" and not calibration else None
+    known = PACKAGED_ERROR if options.judge == "default" and not calibration else None
     figures = audit_figures(
         measured, k=options.k, depth=depth, seed=options.seed, listing_error=known
     )
