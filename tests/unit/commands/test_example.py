@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -38,29 +36,6 @@ def test_all_sample_files_are_in_the_wheel():
     assert all(f'"local/corpus/example_data/{"/".join("*" * depth)}"' in text for depth in depths)
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    pytest.importorskip("onnxruntime")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    assert main(["example", "--to", "."]) == 0
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("question", "source"),
-    [
-        ("Is remote work good for cities?", ["--corpus", "notes/"]),
-        ("Is remote work good for cities?", ["--corpus", "data.csv"]),
-        ("Should zoos be closed?", ["--example"]),
-    ],
-)
-def test_both_sides_of_a_question_are_found_in_the_samples(here, capsys, question, source):
-    capsys.readouterr()
-    assert main(["ask", question, *source, "--json", "--cache", "cache"]) == 0
-    assert json.loads(capsys.readouterr().out)["result"]["coverage"]["missing"] == []
-
-
 def test_the_sample_debates_are_a_corpus_and_lie_in_examples_too():
     corpus = Corpus.example()
     assert (len(corpus), corpus.problems) == (227, [])
@@ -68,16 +43,10 @@ def test_the_sample_debates_are_a_corpus_and_lie_in_examples_too():
     assert in_checkout.fingerprint == corpus.fingerprint
 
 
-def test_corpus_and_example_exclude_each_other(here, capsys):
+def test_corpus_and_example_exclude_each_other(capsys):
     with pytest.raises(SystemExit):
         main(["ask", "Why?", "--example", "--corpus", "notes/"])
     assert "not allowed with" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["ask", "Why?"])
     assert "--corpus --example --index is required" in capsys.readouterr().err
-
-
-def test_the_sample_retriever_is_audited(here):
-    arguments = ["questions.txt", "--retriever", "mine:make", "--limit", "1", "--depth", "5"]
-    assert main(["audit", *arguments, "--cache", "cache"]) == 0
-    assert (here / "audit" / "audit.html").is_file()
