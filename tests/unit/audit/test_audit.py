@@ -344,8 +344,6 @@ def test_errors_of_the_judge_widen_the_figures_and_none_leave_them():
     assert audit_figures(measured, k=5, depth=5).error is None
 
 
-
-
 HOSTILE = "<script>alert('x')</script> & \"quotes\" </style><img src=http://evil onerror=1>"
 
 
