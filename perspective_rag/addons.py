@@ -28,26 +28,26 @@ from perspective_rag.audit.page import render as render_page
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.extensions import part
 from perspective_rag.flow.driver import Limits, run, undone_when_given_up, waiting
-from perspective_rag.flow.engine import Engine
+from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.flow.limiter import Cancelled, Work
 from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL as PACKAGED_JUDGE
-from perspective_rag.judge.cross_encoder import TwoSides, class_columns
+from perspective_rag.judge.cross_encoder import class_columns
 from perspective_rag.judge.llm import PRESETS
 from perspective_rag.judge.models import PairEncoder
-from perspective_rag.judge.pairs import revision_of
+from perspective_rag.judge.pairs import Pair, judge_pairs, revision_of
 from perspective_rag.judge.settings import FILE as JUDGE_FILE
 from perspective_rag.judge.settings import OFFSET as SECOND_TEXT_OFFSET
 from perspective_rag.judge.settings import (
     JudgeSettings,
     LargerSettings,
     SideWeights,
+    TwoSides,
     Weighing,
     log_odds,
     personal,
     stored_in,
 )
-from perspective_rag.judge.stream import Pair, judge_stream
 from perspective_rag.judge.support import own_floor, quick_judge, read_passages, rule_for
 from perspective_rag.judge.windows import titled_pieces, windows
 from perspective_rag.listing import PACKAGED as PACKAGED_FLOOR
@@ -189,11 +189,12 @@ __all__ += [
     "Cancelled",
     "Engine",
     "Limits",
+    "LocalEngine",
     "LoopThread",
     "Pair",
     "Recorder",
     "Work",
-    "judge_stream",
+    "judge_pairs",
     "revision_of",
     "undone_when_given_up",
     "waiting",

@@ -45,7 +45,7 @@ from perspective_rag.flow.trace import Observer, Telemetry, degrade, note
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.pairs import CallableJudge
 from perspective_rag.judge.support import judge, judge_table
-from perspective_rag.judge.watched import WatchedJudge
+from perspective_rag.judge.wrapped import WatchedJudge
 from perspective_rag.local.judges import larger_judge, second_judge_of
 from perspective_rag.local.wrapping import GivenPassages, wrapped_pipeline
 from perspective_rag.options import (

@@ -20,7 +20,6 @@ from perspective_rag.perspectives.negation import negate
 from perspective_rag.protocols import LLM
 
 PACKAGE = "perspective_rag_judge"
-STAGE = "second_reading"
 _LOGGER = logging.getLogger("perspective_rag")
 
 
@@ -56,7 +55,7 @@ def _find_larger() -> TwoSidedJudge | str:
         return str(error)
     if not (folder / "model.onnx").is_file():
         return f"{PACKAGE} holds no model.onnx"
-    judge = TwoSidedJudge(folder, name="perspective-rag-judge-larger", stage=STAGE, negate=negate)
+    judge = TwoSidedJudge(folder, name="perspective-rag-judge-larger", negate=negate)
     if judge.second_listing.threshold >= 1.0:
         return f"no threshold of {PACKAGE} was found sound"
     return judge

@@ -10,7 +10,7 @@ from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.trace import Telemetry
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.llm_list import LLMListJudge
-from perspective_rag.judge.watched import Watch, WatchedJudge
+from perspective_rag.judge.wrapped import Watch, WatchedJudge
 from perspective_rag.local.callables import CallableStore
 from perspective_rag.local.judges import second_judge_of
 from perspective_rag.options import PipelineOptions

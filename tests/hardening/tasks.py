@@ -20,7 +20,6 @@ from rich.console import Console
 from benchmarks.coverage.command import main as coverage
 from perspective_rag.cli import main
 from perspective_rag.judge.cache import CachedJudge
-from perspective_rag.judge.stream import judge_stream
 from perspective_rag.local.bm25 import BM25Store
 from perspective_rag.local.corpus import CachedEmbedder, build_dense_index, dense_index
 from perspective_rag.storage.fingerprint import fingerprint
@@ -32,6 +31,7 @@ from perspective_rag_scale.sinks import faiss as faiss_sink
 from perspective_rag_scale.sinks.qdrant import QdrantSink
 from perspective_rag_train.dataset import Source, build_dataset
 from perspective_rag_train.many import judge_many
+from perspective_rag_train.stream import judge_stream
 
 # Long enough to be killed in, all in all.
 PAUSE = 0.01

@@ -22,8 +22,7 @@ from perspective_rag import PerspectivePipeline, PerspectiveRAGError
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.errors import CorpusError
 from perspective_rag.extend import report_in
-from perspective_rag.judge.cross_encoder import TwoSidedSettings
-from perspective_rag.judge.settings import JudgeSettings
+from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
 from perspective_rag.judge.windows import windows
 from perspective_rag.listing import PACKAGED, Calibration, ListingRule
 from perspective_rag.local.corpus import Corpus
@@ -122,7 +121,7 @@ def rows(path):
 def settings(path):
     found = JudgeSettings.of(path.parent)
     assert np.isfinite([found.threshold / 2, found.temperature / 2, found.neutral_bias / 2]).all()
-    assert found.overlap + found.max_tokens + found.long_words >= 0
+    assert found.max_tokens + found.long_words >= 0
     return windows("Zoos are cruel. " * 50, max(1, found.max_words))
 
 

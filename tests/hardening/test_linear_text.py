@@ -251,7 +251,6 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "passage_key": lambda text: passage_key(Passage("", text, {"source": text})),
     "personal": personal,
     "windows": lambda text: windows(text, 60),
-    "overlapping windows": lambda text: windows(text, 60, 20),
     "telling": lambda text: telling(windows(text, 60), text),
     "titled_pieces": lambda text: titled_pieces(Passage("1", text, {"title": text}), text),
     "shares_words": lambda text: shares_words(text, text + "x"),
