@@ -58,15 +58,16 @@ from perspective_rag.local.chat import (
     choice_probabilities,
     markers_in,
     messages_of,
+    normalised_mass,
     spellings,
 )
 from perspective_rag.local.corpus.embedding import embedded
 from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
-from perspective_rag.local.in_process import InProcessLLM
-from perspective_rag.local.indexes import predicate
-from perspective_rag.local.local_pipeline import LocalArguments, list_judge, with_sides
+from perspective_rag.local.corpus.records import Record, as_record
+from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pipeline_over
 from perspective_rag.local.loop_thread import LoopThread
-from perspective_rag.maths.vectors import as_vector, cosine, first_copies, normalised
+from perspective_rag.local.stores import predicate
+from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, first_copies, normalised
 from perspective_rag.perspectives.clauses import statement_of
 from perspective_rag.perspectives.find import extraction_of
 from perspective_rag.perspectives.follow_up import QuestionThread, follow_up
@@ -84,8 +85,8 @@ from perspective_rag.prompts.replies import (
 from perspective_rag.redaction import public_address, redacted, scrubbed
 from perspective_rag.results import similarity_of
 from perspective_rag.search.search import nearness
-from perspective_rag.storage.append_log import AppendLog, OrderedLog
 from perspective_rag.storage.files import (
+    hold,
     json_lines,
     json_object,
     make_private,
@@ -95,6 +96,7 @@ from perspective_rag.storage.files import (
 )
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
+from perspective_rag.storage.ordered_log import OrderedLog
 from perspective_rag.text import escaped, printable, shares_words, split_sentences, text_key
 from perspective_rag.validation import between, count, from_json, is_number, json_ready
 
@@ -112,7 +114,6 @@ __all__ = [
 
 # Checks of arguments, values and files
 __all__ += [
-    "AppendLog",
     "OrderedLog",
     "between",
     "count",
@@ -120,6 +121,7 @@ __all__ += [
     "fingerprint",
     "folder_in_work",
     "from_json",
+    "hold",
     "is_number",
     "json_lines",
     "json_object",
@@ -135,6 +137,7 @@ __all__ += [
 # Vectors
 __all__ += [
     "PACKAGED_FLOOR",
+    "as_matrix",
     "as_vector",
     "cosine",
     "normalised",
@@ -142,7 +145,6 @@ __all__ += [
 
 # Prompts and what models reply
 __all__ += [
-    "InProcessLLM",
     "PromptTemplate",
     "bad_reply",
     "bare_token",
@@ -153,6 +155,7 @@ __all__ += [
     "load_prompt",
     "markers_in",
     "messages_of",
+    "normalised_mass",
     "parse_json",
     "parse_texts",
     "parse_yes_no",
@@ -204,12 +207,14 @@ __all__ += [
 __all__ += [
     "LocalArguments",
     "ReadProblem",
+    "Record",
+    "as_record",
     "embedded",
     "list_judge",
+    "pipeline_over",
     "predicate",
     "quick_judge",
     "read_corpus",
-    "with_sides",
 ]
 
 # A judge's folder: what its files say, and how it cuts and weighs what it reads

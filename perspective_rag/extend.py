@@ -46,8 +46,12 @@ from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.pairs import CallableJudge
 from perspective_rag.judge.support import judge, judge_table
 from perspective_rag.judge.wrapped import WatchedJudge
-from perspective_rag.local.judges import larger_judge, second_judge_of
-from perspective_rag.local.wrapping import GivenPassages, wrapped_pipeline
+from perspective_rag.local.wrapping import (
+    GivenPassages,
+    larger_judge,
+    second_judge_of,
+    wrapped_pipeline,
+)
 from perspective_rag.options import (
     ALIASES,
     OPTION_NAMES,

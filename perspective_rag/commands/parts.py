@@ -16,15 +16,15 @@ from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extensions import part
 from perspective_rag.judge.llm import PRESETS
 from perspective_rag.local.corpus import Corpus
-from perspective_rag.local.corpus.formats import FORMATS
 from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
+from perspective_rag.local.corpus.readers import FORMATS
 from perspective_rag.local.corpus.records import COLUMNS
 from perspective_rag.local.local_pipeline import local_pipeline
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
-from perspective_rag.storage.unpacking import MOST_UNPACKED, OPTION
+from perspective_rag.storage.files import MOST_UNPACKED, OPTION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -242,8 +242,6 @@ def encoder_of(spec: str) -> Embedder | None:
     ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server, ``module:factory`` one of your own,
     anything else a folder or Hugging Face id of a sentence-transformers model.
     """
-    from perspective_rag.local.sentence_transformers import SentenceTransformerEmbedder
-
     if spec == "default":
         return None
     if _names_server(spec, "openai"):
@@ -251,7 +249,7 @@ def encoder_of(spec: str) -> Embedder | None:
         return embedder
     made = _made(spec)
     if made is None:
-        return SentenceTransformerEmbedder(spec)
+        made = part("encoder", "sentence-transformers", f"--encoder {spec}")(spec)
     if not isinstance(made, Embedder):
         raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
     return made

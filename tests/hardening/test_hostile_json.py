@@ -28,9 +28,9 @@ from perspective_rag.listing import PACKAGED, Calibration, ListingRule
 from perspective_rag.local.corpus import Corpus
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.results import REPORT, annotations_of
-from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.validation import from_json
+from perspective_rag_train.append_log import AppendLog
 from perspective_rag_train.calibrate.marks import read_rows
 
 DEEP = "[" * 100_000

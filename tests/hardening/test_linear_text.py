@@ -92,7 +92,6 @@ from perspective_rag.results import (
     report_in,
     result_in_lines,
 )
-from perspective_rag.storage.append_log import slug
 from perspective_rag.storage.files import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import (
@@ -112,6 +111,7 @@ from perspective_rag.validation import from_json
 from perspective_rag_scale.sinks.documents import without_nul
 from perspective_rag_serve.view import span_of
 from perspective_rag_serve.writing import plain
+from perspective_rag_train.append_log import slug
 from perspective_rag_train.dataset.review import read_decisions
 from tests.hardening.shapes import shapes
 

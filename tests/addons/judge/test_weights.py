@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.debates.experiment import measure, read_asked, read_labels
 from perspective_rag import Corpus, Passage, Perspective, local_pipeline, run
-from perspective_rag.local.judges import PACKAGE, larger_judge
+from perspective_rag.local.wrapping import PACKAGE, larger_judge
 
 FOR = Perspective("support", "Private cars should be banned from city centres")
 AGAINST = Perspective("oppose", "Private cars should not be banned from city centres")
