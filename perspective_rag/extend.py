@@ -18,9 +18,10 @@ Every other module and name is private and may change in any release.
 - Conformance suites check a judge or a store of your own: ``check_judge``, ``check_store``.
 - For components that talk to a server: ``scrubbing``, ``no_reply``, ``secrets_of`` and
   ``without_secrets`` keep what it repeats of keys and passwords out of errors and replies.
-- For integrations of frameworks: ``wrapped_pipeline`` and ``GivenPassages``, options, their names
-  and ``changed_options``, checks that raise the library's own errors, ``map_in_threads``,
-  ``SchemaFirst``, and what turns a framework's objects into passages and back.
+- For integrations of frameworks: ``WrapperParts`` (what every wrapper takes) and
+  ``wrapped_pipeline``, ``WrappedEmbedder``, ``WrappedLLM``, ``StoreAdapter`` with what reads
+  vectors back, ``GivenPassages``, options and their names, checks that raise the library's own
+  errors, and what turns a framework's objects into passages and back.
 """
 
 from __future__ import annotations
@@ -57,6 +58,19 @@ if TYPE_CHECKING:
     from perspective_rag.judge.support import judge as judge
     from perspective_rag.judge.support import judge_table as judge_table
     from perspective_rag.judge.watched import WatchedJudge as WatchedJudge
+    from perspective_rag.local.frameworks import ChooserArguments as ChooserArguments
+    from perspective_rag.local.frameworks import StoreAdapter as StoreAdapter
+    from perspective_rag.local.frameworks import WrappedEmbedder as WrappedEmbedder
+    from perspective_rag.local.frameworks import WrappedLLM as WrappedLLM
+    from perspective_rag.local.frameworks import WrapperArguments as WrapperArguments
+    from perspective_rag.local.frameworks import WrapperParts as WrapperParts
+    from perspective_rag.local.frameworks import chroma_vectors as chroma_vectors
+    from perspective_rag.local.frameworks import faiss_vectors as faiss_vectors
+    from perspective_rag.local.frameworks import hit_of as hit_of
+    from perspective_rag.local.frameworks import is_local_qdrant as is_local_qdrant
+    from perspective_rag.local.frameworks import qdrant_vectors as qdrant_vectors
+    from perspective_rag.local.frameworks import sources_of as sources_of
+    from perspective_rag.local.frameworks import token_counts as token_counts
     from perspective_rag.local.judges import larger_judge as larger_judge
     from perspective_rag.local.judges import second_judge_of as second_judge_of
     from perspective_rag.local.wrapping import GivenPassages as GivenPassages
@@ -75,7 +89,6 @@ if TYPE_CHECKING:
     from perspective_rag.perspectives.queries import expand as expand
     from perspective_rag.perspectives.reading import as_perspectives as as_perspectives
     from perspective_rag.prompts.replies import no_reply as no_reply
-    from perspective_rag.prompts.schema_first import SchemaFirst as SchemaFirst
     from perspective_rag.prompts.tool import TOOL_DESCRIPTION as TOOL_DESCRIPTION
     from perspective_rag.prompts.tool import TOOL_NAME as TOOL_NAME
     from perspective_rag.prompts.tool import TOOL_PERSPECTIVES as TOOL_PERSPECTIVES
@@ -143,6 +156,21 @@ _HOMES = {
     "judge.pairs": ["CallableJudge"],
     "judge.support": ["judge", "judge_table"],
     "judge.watched": ["WatchedJudge"],
+    "local.frameworks": [
+        "ChooserArguments",
+        "StoreAdapter",
+        "WrappedEmbedder",
+        "WrappedLLM",
+        "WrapperArguments",
+        "WrapperParts",
+        "chroma_vectors",
+        "faiss_vectors",
+        "hit_of",
+        "is_local_qdrant",
+        "qdrant_vectors",
+        "sources_of",
+        "token_counts",
+    ],
     "local.judges": ["larger_judge", "second_judge_of"],
     "local.wrapping": ["GivenPassages", "wrapped_pipeline"],
     "options": [
@@ -160,7 +188,6 @@ _HOMES = {
     "perspectives.queries": ["expand"],
     "perspectives.reading": ["as_perspectives"],
     "prompts.replies": ["no_reply"],
-    "prompts.schema_first": ["SchemaFirst"],
     "prompts.tool": [
         "TOOL_DESCRIPTION",
         "TOOL_NAME",
