@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from perspective_rag.judge.support import judge as judge
     from perspective_rag.judge.support import judge_table as judge_table
     from perspective_rag.judge.watched import WatchedJudge as WatchedJudge
+    from perspective_rag.local.frameworks import SEARCH_NAMES as SEARCH_NAMES
     from perspective_rag.local.frameworks import ChooserArguments as ChooserArguments
     from perspective_rag.local.frameworks import StoreAdapter as StoreAdapter
     from perspective_rag.local.frameworks import WrappedEmbedder as WrappedEmbedder
@@ -158,6 +159,7 @@ _HOMES = {
     "judge.watched": ["WatchedJudge"],
     "local.frameworks": [
         "ChooserArguments",
+        "SEARCH_NAMES",
         "StoreAdapter",
         "WrappedEmbedder",
         "WrappedLLM",

@@ -57,6 +57,12 @@ class WrapperArguments(_Parts, Options, total=False):
     expander: Expander | None
 
 
+SEARCH_NAMES = tuple(
+    sorted(WrapperArguments.__annotations__.keys() - ChooserArguments.__annotations__.keys())
+)
+"""The parts and options that have no effect where nothing is searched."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperParts:
     """What every wrapper takes beside the objects of its framework.
