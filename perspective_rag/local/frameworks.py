@@ -309,14 +309,14 @@ class WrappedLLM(Generic[Held]):
             raise failure from failure.__cause__
 
 
-def token_counts(*places: Any) -> dict[str, int]:
+def token_counts(*places: Any) -> tuple[int, int]:
     """Finds what a reply cost, which servers tell under different names and in different places.
 
     Args:
         *places: Mappings or objects that may tell it.
 
     Returns:
-        ``prompt_tokens`` and ``completion_tokens``, for a ``Completion``; 0 where none tells it.
+        Tokens of the prompt and of the reply; 0 where none tells it.
     """
 
     def first(*names: str) -> int:
@@ -327,10 +327,10 @@ def token_counts(*places: Any) -> dict[str, int]:
                     return found
         return 0
 
-    return {
-        "prompt_tokens": first("prompt_tokens", "input_tokens"),
-        "completion_tokens": first("completion_tokens", "output_tokens"),
-    }
+    return (
+        first("prompt_tokens", "input_tokens"),
+        first("completion_tokens", "output_tokens"),
+    )
 
 
 Reader = Callable[[Any, Sequence[Any]], Mapping[Any, Any]]

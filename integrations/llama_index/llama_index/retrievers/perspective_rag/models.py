@@ -223,4 +223,4 @@ def _completion(response: ChatResponse, caller: FunctionCallingLLM | None = None
         text = json.dumps(calls[0].tool_kwargs, default=str) if calls else text
     raw = response.raw
     usage = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
-    return Completion(text, **token_counts(response.additional_kwargs, usage))
+    return Completion(text, *token_counts(response.additional_kwargs, usage))

@@ -80,8 +80,8 @@ class LlamaIndexStore:
             raise ConfigError(f"source must be a LlamaIndex index or retriever, got a {kind}")
         self._source = source
         self._plain = source if isinstance(source, BaseRetriever) else source.as_retriever()
-        behind = isinstance(self._plain, VectorIndexRetriever)
-        self._vectors = self._plain._vector_store if behind else None
+        by_index = isinstance(self._plain, VectorIndexRetriever)
+        self._vectors: Any = getattr(self._plain, "_vector_store", None) if by_index else None
         self._bundle: QueryBundle | None = None
         self.given: dict[str, float] = {}
         self.takes_vector = _takes_vector(self._plain) if takes_vector is None else takes_vector
