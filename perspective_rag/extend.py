@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from perspective_rag.judge.support import judge as judge
     from perspective_rag.judge.support import judge_table as judge_table
     from perspective_rag.judge.watched import WatchedJudge as WatchedJudge
+    from perspective_rag.local.contexts import ReaderArguments as ReaderArguments
     from perspective_rag.local.frameworks import SEARCH_NAMES as SEARCH_NAMES
     from perspective_rag.local.frameworks import ChooserArguments as ChooserArguments
     from perspective_rag.local.frameworks import StoreAdapter as StoreAdapter
@@ -157,6 +158,7 @@ _HOMES = {
     "judge.pairs": ["CallableJudge"],
     "judge.support": ["judge", "judge_table"],
     "judge.watched": ["WatchedJudge"],
+    "local.contexts": ["ReaderArguments"],
     "local.frameworks": [
         "ChooserArguments",
         "SEARCH_NAMES",

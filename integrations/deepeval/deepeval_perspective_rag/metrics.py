@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypedDict
+from typing import Any, ClassVar, Literal
 
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
 from deepeval.metrics.utils import construct_verbose_logs
 from deepeval.test_case import LLMTestCase, SingleTurnParams
-from typing_extensions import Unpack
 
 from perspective_rag import (
     Calibration,
-    ConfigError,
     ContextReader,
     Perspective,
     RetrievalResult,
@@ -25,22 +23,6 @@ from perspective_rag import (
 from perspective_rag.extend import Embedder, Extractor, Judge
 
 Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective | str]]
-
-
-class MetricArguments(TypedDict, total=False):
-    """What the metrics take beside their threshold."""
-
-    perspectives: Perspectives | None
-    judge: Judge | Literal["default"]
-    embedder: Embedder | Literal["default"] | None
-    extractor: Extractor | None
-    min_support: float | None
-    relevance_floor: float | None
-    calibration: Calibration | Mapping[str, Any] | str | Path | None
-    silent_score: float | None
-    strict_mode: bool
-    verbose_mode: bool
-    flaky: bool
 
 
 class _ContextMetric(BaseMetric):
@@ -55,11 +37,12 @@ class _ContextMetric(BaseMetric):
         SingleTurnParams.RETRIEVAL_CONTEXT,
     ]
     _title: ClassVar[str]
+    _threshold: ClassVar[float]
     _score: ClassVar[Any]
 
     def __init__(
         self,
-        threshold: float | None = None,
+        threshold: float | Literal["default"] | None = "default",
         *,
         perspectives: Perspectives | None = None,
         judge: Judge | Literal["default"] = "default",
@@ -73,8 +56,6 @@ class _ContextMetric(BaseMetric):
         verbose_mode: bool = False,
         flaky: bool = False,
     ) -> None:
-        if silent_score is not None and not 0.0 <= silent_score <= 1.0:
-            raise ConfigError(f"silent_score must be in [0, 1] or None, got {silent_score!r}")
         self._reader = ContextReader(
             judge=judge,
             embedder=embedder,
@@ -83,8 +64,10 @@ class _ContextMetric(BaseMetric):
             min_support=min_support,
             relevance_floor=relevance_floor,
             calibration=calibration,
+            silent_score=silent_score,
         )
-        self.threshold = 1.0 if strict_mode else threshold
+        asked = self._threshold if threshold == "default" else threshold
+        self.threshold = 1.0 if strict_mode else asked
         self.perspectives = perspectives
         self.judge = self._reader.judge
         self.embedder = self._reader.embedder
@@ -176,9 +159,7 @@ class PerspectiveCoverageMetric(_ContextMetric):
     topic is no fault of the chain.
 
     Args:
-        threshold: Minimum score; 1.0 asks for every side.
-
-    Keyword Args:
+        threshold: Minimum score; 1.0, the default, asks for every side. None: no verdict.
         perspectives: The sides of every question, or a mapping from question to sides.
         judge: Reads the contexts; "default": the packaged one.
         embedder: Tells which contexts are about the question; "default": the packaged one.
@@ -194,10 +175,8 @@ class PerspectiveCoverageMetric(_ContextMetric):
     """
 
     _title = "Perspective Coverage"
+    _threshold = 1.0
     _score = staticmethod(coverage_score)
-
-    def __init__(self, threshold: float | None = 1.0, **given: Unpack[MetricArguments]) -> None:
-        super().__init__(threshold, **given)
 
 
 class ListedSupportMetric(_ContextMetric):
@@ -205,11 +184,9 @@ class ListedSupportMetric(_ContextMetric):
 
     The score is listed contexts / contexts. Low: the chain spends its context on passages that
     argue for no side, or the judge does not see that they do. Parameters, and what has no score,
-    are those of ``PerspectiveCoverageMetric``.
+    are those of ``PerspectiveCoverageMetric``; ``threshold`` is 0.5.
     """
 
     _title = "Listed Support"
+    _threshold = 0.5
     _score = staticmethod(listed_score)
-
-    def __init__(self, threshold: float | None = 0.5, **given: Unpack[MetricArguments]) -> None:
-        super().__init__(threshold, **given)
