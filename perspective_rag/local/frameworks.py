@@ -154,6 +154,9 @@ class WrapperParts:
         )
 
 
+_AT_A_TIME = 4
+
+
 class WrappedEmbedder:
     """A framework's embedding model as an Embedder.
 
@@ -165,7 +168,6 @@ class WrappedEmbedder:
         one: Embeds a query.
         many: Embeds passages.
         alike: True: the model embeds queries as it embeds passages, so they too go in one batch.
-        max_concurrency: Queries embedded at a time; 1 = one after the other.
     """
 
     def __init__(
@@ -175,10 +177,8 @@ class WrappedEmbedder:
         many: Callable[[list[str]], Any],
         *,
         alike: bool = False,
-        max_concurrency: int = 4,
     ) -> None:
         self.model = model
-        self.max_concurrency = max_concurrency
         self._one, self._many, self._alike = one, many, alike
 
     @property
@@ -198,7 +198,7 @@ class WrappedEmbedder:
         if self._alike:
             return self.embed_passages(texts)
         with scrubbing(self.model):
-            return np.array(map_in_threads(self._one, texts, most=self.max_concurrency))
+            return np.array(map_in_threads(self._one, texts, most=_AT_A_TIME))
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """Embeds texts in one batch; see ``Embedder.embed_passages``.

@@ -15,19 +15,24 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
-from perspective_rag import ConfigError, Perspective, PipelineOptions
+from langchain_perspective_rag.tracing import traced_call
+from perspective_rag import ConfigError, Perspective, PipelineOptions, extend
 from perspective_rag.extend import (
     ALIASES,
     LLM,
     OPTION_NAMES,
     Embedder,
     Options,
+    Store,
     StoreAdapter,
     WrapperArguments,
     WrapperParts,
     check_component,
     unknown_name,
 )
+
+if TYPE_CHECKING:
+    from perspective_rag import PerspectivePipeline
 
 AnyEmbeddings = Embeddings | Embedder
 AnyLLM = Runnable[Any, Any] | LLM
@@ -81,9 +86,22 @@ class _Fields(BaseModel):
         """All options together; raises ConfigError for one that cannot be used."""
         return PipelineOptions(**{name: getattr(self, name) for name in OPTION_NAMES})
 
-    def _parts(self) -> WrapperParts:
-        parts = {name: getattr(self, name) for name in PART_NAMES}
-        return WrapperParts(**parts, options=self.options)
+    def _over(
+        self, store: Store, embeddings: AnyEmbeddings | None, options: PipelineOptions
+    ) -> PerspectivePipeline:
+        """The pipeline over a store."""
+        embedder = (
+            LangChainEmbedder(embeddings) if isinstance(embeddings, Embeddings) else embeddings
+        )
+        llm = LangChainLLM(self.llm) if isinstance(self.llm, Runnable) else self.llm
+        return extend.wrapped_pipeline(
+            store,
+            WrapperParts(**{name: getattr(self, name) for name in PART_NAMES}),
+            embedder=embedder,
+            llm=llm,
+            watch=traced_call,
+            options=options,
+        )
 
     def __repr__(self) -> str:
         """The options that are not the default."""
@@ -118,7 +136,9 @@ else:
     )
 
 
-def field_values(given: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+def field_values(
+    given: Mapping[str, Any], model: type[BaseModel], *, without: Collection[str] = ()
+) -> dict[str, Any]:
     """The values of a model's fields, of a constructor's arguments.
 
     Raises ConfigError, in plain words, for what can never be used.
@@ -135,7 +155,8 @@ def field_values(given: Mapping[str, Any], model: type[BaseModel]) -> dict[str, 
                 f"{name} must be a LangChain {kind.__name__}, got {value!r:.60}{advice}"
             )
         check_component(name, value, framework=others)
-    parts = WrapperParts.of({name: given[name] for name in given if name not in own})
+    rest = {name: given[name] for name in given if name not in own}
+    parts = WrapperParts.of(rest, without=without)
     return {
         **{name: given[name] for name in given if name in own},
         **{name: getattr(parts, name) for name in PART_NAMES},
@@ -163,13 +184,3 @@ def check_names(given: Iterable[str], own: Collection[str]) -> None:
                 f"{error}; arguments of the store's own search go into "
                 f"search_kwargs={{{name!r}: ...}}"
             )
-
-
-def embedder_of(embeddings: AnyEmbeddings | None) -> Embedder | None:
-    """LangChain's embeddings, or the library's, as an Embedder."""
-    return LangChainEmbedder(embeddings) if isinstance(embeddings, Embeddings) else embeddings
-
-
-def llm_of(llm: AnyLLM | None) -> LLM | None:
-    """LangChain's model, or the library's, as an LLM."""
-    return LangChainLLM(llm) if isinstance(llm, Runnable) else llm

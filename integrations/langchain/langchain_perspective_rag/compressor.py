@@ -12,12 +12,10 @@ from typing_extensions import Unpack
 from langchain_perspective_rag.arguments import (
     CompressorArguments,
     WrapperFields,
-    embedder_of,
     field_values,
-    llm_of,
 )
 from langchain_perspective_rag.documents import documents_of, passage_of
-from langchain_perspective_rag.tracing import atell, children_of, tell, traced_call
+from langchain_perspective_rag.tracing import atell, children_of, tell
 from perspective_rag import RetrievalResult, extend
 
 if TYPE_CHECKING:
@@ -46,22 +44,13 @@ class PerspectiveCompressor(WrapperFields, BaseDocumentCompressor):
     """
 
     def __init__(self, **given: Unpack[CompressorArguments]) -> None:
-        super().__init__(**field_values(given, type(self)))
+        super().__init__(**field_values(given, type(self), without=("expander",)))
         self._pipeline([])  # what cannot work raises here, not at the first question
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> list[Document]:
-        """Chooses among documents.
-
-        Args:
-            documents: What a retriever found, best first.
-            query: The question.
-            callbacks: LangChain's callbacks, for the trace.
-
-        Returns:
-            Copies of the chosen documents, best first.
-        """
+        """Chooses among documents, best first; the chosen ones come back as copies, best first."""
         if not documents:
             return []
         with children_of(callbacks):
@@ -81,14 +70,8 @@ class PerspectiveCompressor(WrapperFields, BaseDocumentCompressor):
         return documents_of(result, self.score_kind)
 
     def report(self, documents: Sequence[Document], query: str) -> RetrievalResult:
-        """Chooses among documents and returns the whole report.
-
-        Args:
-            documents: What a retriever found, best first.
-            query: The question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the document as it was given.
+        """The same as ``compress_documents``, but returns the whole result: passages
+        (``passage.source`` is the document as it was given), coverage and trace.
         """
         return self._pipeline(documents).retrieve(query, perspectives=self.perspectives)
 
@@ -97,14 +80,9 @@ class PerspectiveCompressor(WrapperFields, BaseDocumentCompressor):
         return await self._pipeline(documents).aretrieve(query, perspectives=self.perspectives)
 
     def _pipeline(self, documents: Sequence[Document]) -> PerspectivePipeline:
-        return extend.wrapped_pipeline(
-            extend.GivenPassages([passage_of(document) for document in documents]),
-            self._parts(),
-            embedder=embedder_of(self.embeddings),
-            llm=llm_of(self.llm),
-            watch=traced_call,
-            # The question alone finds all that there is, and searching again would find no more.
-            options=self.options.override(
-                fetch_k=max(len(documents), 1), max_queries=1, guard_searches=0
-            ),
+        # The question alone finds all that there is, and searching again would find no more.
+        options = self.options.override(
+            fetch_k=max(len(documents), 1), max_queries=1, guard_searches=0
         )
+        given = extend.GivenPassages([passage_of(document) for document in documents])
+        return self._over(given, self.embeddings, options)

@@ -97,11 +97,11 @@ class SteerableEmbeddings(Embeddings):
         return _steering_vector() or self.embeddings.embed_query(text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """The same as ``embed_documents``, without blocking the event loop."""
+        """The same as ``embed_documents``, awaited."""
         return await self.embeddings.aembed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """The same as ``embed_query``, without blocking the event loop."""
+        """The same as ``embed_query``, awaited."""
         return _steering_vector() or await self.embeddings.aembed_query(text)
 
 

@@ -26,17 +26,11 @@ class LangChainEmbedder(WrappedEmbedder):
 
     Args:
         embeddings: The embeddings.
-        max_concurrency: Queries embedded at a time; 1 = one after the other.
     """
 
-    def __init__(self, embeddings: Embeddings, *, max_concurrency: int = 4) -> None:
-        super().__init__(
-            embeddings,
-            embeddings.embed_query,
-            embeddings.embed_documents,
-            alike=isinstance(embeddings, PackagedEmbeddings),
-            max_concurrency=max_concurrency,
-        )
+    def __init__(self, embeddings: Embeddings) -> None:
+        one, many = embeddings.embed_query, embeddings.embed_documents
+        super().__init__(embeddings, one, many, alike=isinstance(embeddings, PackagedEmbeddings))
 
 
 class LangChainLLM(WrappedLLM[Runnable[Any, Any]]):

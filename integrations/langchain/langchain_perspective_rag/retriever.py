@@ -26,15 +26,13 @@ from langchain_perspective_rag.arguments import (
     WrapArguments,
     WrapperFields,
     check_names,
-    embedder_of,
     field_values,
-    llm_of,
 )
 from langchain_perspective_rag.documents import documents_of
 from langchain_perspective_rag.embeddings import SteerableEmbeddings
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
-from langchain_perspective_rag.tracing import atell, children_of, tell, traced_call
-from perspective_rag import CapabilityError, ConfigError, RetrievalResult, extend
+from langchain_perspective_rag.tracing import atell, children_of, tell
+from perspective_rag import CapabilityError, ConfigError, RetrievalResult
 from perspective_rag.extend import StoreAdapter
 
 if TYPE_CHECKING:
@@ -151,15 +149,9 @@ class PerspectiveRetriever(WrapperFields, BaseRetriever):
     @property
     def pipeline(self) -> PerspectivePipeline:
         """The pipeline that answers; its steps can be run alone."""
-        return extend.wrapped_pipeline(
-            self._store(),
-            self._parts(),
-            embedder=embedder_of(self._embeddings),
-            llm=llm_of(self.llm),
-            watch=traced_call,
-            # Applications that change search_kwargs["k"] of their retriever go on doing so.
-            options=self.options.override(k=self.search_kwargs.get("k", self.k)),
-        )
+        # Applications that change search_kwargs["k"] of their retriever go on doing so.
+        options = self.options.override(k=self.search_kwargs.get("k", self.k))
+        return self._over(self._store(), self._embeddings, options)
 
     def invoke(  # type: ignore[override]  # others are refused while running, too
         self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
@@ -208,17 +200,8 @@ class PerspectiveRetriever(WrapperFields, BaseRetriever):
         return await pipeline.aretrieve(question, **given)
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
-        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does.
-
-        Args:
-            documents: The documents.
-            **kwargs: Handed to ``add_documents`` of the store or retriever.
-
-        Returns:
-            Their ids.
-
-        Raises:
-            CapabilityError: What is wrapped takes no documents.
+        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does; returns
+        their ids. Raises CapabilityError where what is wrapped takes none.
         """
         names: list[str] = self._adder().add_documents(documents, **kwargs)
         return names

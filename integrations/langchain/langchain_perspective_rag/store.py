@@ -101,11 +101,7 @@ class LangChainStore:
         return self._filter_name is not None
 
     def check_filter(self) -> None:
-        """Checks that a filter reaches the store.
-
-        Raises:
-            CapabilityError: No name for a filter is known.
-        """
+        """Raises CapabilityError where no name for a filter is known: it would not arrive."""
         if not self.takes_filter:
             raise self._no_filter()
 
@@ -279,17 +275,9 @@ class RetrieverStore:
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """Makes a LangChain vector store or retriever a store of a plain pipeline.
-
-    Args:
-        source: The vector store or retriever.
-
-    Returns:
-        The store, and the embedder that goes with it; None where the source does not say its
-        embeddings.
-
-    Raises:
-        ConfigError: It is neither.
+    """A LangChain vector store or retriever as a store of a plain pipeline, and the embedder that
+    goes with it: None where the source does not say its embeddings. Raises ConfigError for anything
+    else.
     """
     if isinstance(source, VectorStore):
         embeddings = source.embeddings

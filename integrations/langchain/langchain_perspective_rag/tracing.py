@@ -50,16 +50,8 @@ def child_config(stage: str) -> RunnableConfig:
 
 @contextmanager
 def child_run(stage: str, kind: str, name: str, asked: Any) -> Iterator[Callable[[Any], None]]:
-    """A run of its own for what does not report itself, as long as somebody listens.
-
-    Args:
-        stage: "search" or "judge".
-        kind: "retriever" or "chain", as LangChain calls the run.
-        name: The run's name.
-        asked: Its input.
-
-    Yields:
-        A function that takes the run's output.
+    """A run of its own for what does not report itself, as long as somebody listens. ``kind`` is
+    what LangChain calls it ("retriever" or "chain"); what is yielded takes the run's output.
     """
     if not _PARENT.get()[1]:
         yield lambda output: None

@@ -89,29 +89,17 @@ class PerspectiveComponent:
         return self._parts.perspectives if given is None else given
 
     def to_dict(self) -> dict[str, Any]:
-        """Writes the component as plain values, for pipelines in files.
-
-        A judge, extractor, expander or telemetry needs ``to_dict`` and ``from_dict``; a function
-        (``skip_if``, ``dedup_key``) must be one that can be imported; a limiter comes back as a new
-        one of the same limit.
-
-        Raises:
-            SerializationError: A part cannot be written.
+        """Writes the component as plain values, for pipelines in files. A judge, extractor,
+        expander or telemetry needs ``to_dict`` and ``from_dict``; a function (``skip_if``,
+        ``dedup_key``) must be one that can be imported; a limiter comes back as a new one of the
+        same limit. Raises SerializationError for a part that cannot be written.
         """
         return to_dict(self, self._given, self.options)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Makes the component that ``to_dict`` wrote.
-
-        Args:
-            data: What ``to_dict`` returned.
-
-        Returns:
-            The component.
-
-        Raises:
-            DeserializationError: It is anything else.
+        """Makes the component that ``to_dict`` wrote; raises DeserializationError for anything
+        else.
         """
         return cls(**from_dict(cls, data))
 

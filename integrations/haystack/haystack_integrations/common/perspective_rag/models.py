@@ -37,15 +37,12 @@ class HaystackEmbedder(WrappedEmbedder):
     Args:
         text_embedder: Embeds queries.
         document_embedder: Embeds passages, in one batch; None: the text embedder does.
-        max_concurrency: Texts embedded at a time; 1 = one after the other.
 
     Raises:
         ConfigError: One of them is no embedder.
     """
 
-    def __init__(
-        self, text_embedder: Any, document_embedder: Any = None, *, max_concurrency: int = 4
-    ) -> None:
+    def __init__(self, text_embedder: Any, document_embedder: Any = None) -> None:
         check_component_kind("text_embedder", text_embedder)
         many: Any = self._passages
         alike = isinstance(text_embedder, PackagedTextEmbedder)
@@ -53,9 +50,7 @@ class HaystackEmbedder(WrappedEmbedder):
             check_component_kind("document_embedder", document_embedder)
             many = self._documents
             alike &= isinstance(document_embedder, PackagedDocumentEmbedder)
-        super().__init__(
-            text_embedder, self._query, many, alike=alike, max_concurrency=max_concurrency
-        )
+        super().__init__(text_embedder, self._query, many, alike=alike)
         self._document_embedder = document_embedder
 
     def _passages(self, texts: list[str]) -> Any:

@@ -102,11 +102,7 @@ class HaystackStore:
         return "filters" in self._inputs
 
     def check_filter(self) -> None:
-        """Checks that a filter reaches the retriever.
-
-        Raises:
-            CapabilityError: It takes no ``filters``.
-        """
+        """Raises CapabilityError where the retriever takes no ``filters``."""
         if not self.takes_filter:
             raise CapabilityError(
                 f"{type(self.retriever).__name__} takes no filters: set them on that retriever, or "
@@ -204,16 +200,9 @@ def retriever_over(document_store: Any, *, by_vector: bool) -> Any:
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """Makes a Haystack retriever a store of a plain pipeline.
-
-    Args:
-        source: A retriever component, or an InMemoryDocumentStore, which is searched by BM25.
-
-    Returns:
-        The store and None: Haystack's retrievers do not say which embedder goes with them.
-
-    Raises:
-        ConfigError: It is neither.
+    """A Haystack retriever, or an InMemoryDocumentStore (searched by BM25), as a store of a plain
+    pipeline, and None: retrievers do not say which embedder goes with them. Raises ConfigError for
+    anything else.
     """
     if isinstance(source, InMemoryDocumentStore):
         return HaystackStore(retriever_over(source, by_vector=False)), None

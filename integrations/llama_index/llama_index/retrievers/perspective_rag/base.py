@@ -170,18 +170,10 @@ class PerspectiveRetriever(BaseRetriever):
         return own
 
     def as_tool(self, *, name: str | None = None, description: str | None = None) -> AsyncBaseTool:
-        """Makes a tool that takes ``query`` and, optionally, ``perspectives``.
-
-        Its message says which sides each node supports; the nodes are its raw output. An empty
-        query is answered by an error that the model can read. For a filter of a request:
-        ``retriever.with_options(filters=...).as_tool()``.
-
-        Args:
-            name: The tool's name.
-            description: What the model reads about it.
-
-        Returns:
-            The tool.
+        """Makes a tool that takes ``query`` and, optionally, ``perspectives``; ``description`` is
+        what the model reads about it. Its message says which sides each node supports; the nodes
+        are its raw output. An empty query is answered by an error that the model can read. For a
+        filter of a request: ``retriever.with_options(filters=...).as_tool()``.
         """
         return search_tool(self, name=name, description=description)
 

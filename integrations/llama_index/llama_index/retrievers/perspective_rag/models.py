@@ -95,24 +95,12 @@ class LlamaIndexEmbedder(WrappedEmbedder):
         model: The embedding model.
         bundle: The query it serves: its text gets the embedding that the bundle brings, or the mean
             over its ``custom_embedding_strs``, as in LlamaIndex's own retrievers.
-        max_concurrency: Queries embedded at a time; 1 = one after the other.
     """
 
-    def __init__(
-        self,
-        model: BaseEmbedding,
-        *,
-        bundle: QueryBundle | None = None,
-        max_concurrency: int = 4,
-    ) -> None:
+    def __init__(self, model: BaseEmbedding, *, bundle: QueryBundle | None = None) -> None:
         brought = bundle is not None and (bundle.embedding or bundle.custom_embedding_strs)
-        super().__init__(
-            model,
-            self._query,
-            model.get_text_embedding_batch,
-            alike=isinstance(model, PackagedEmbeddings) and not brought,
-            max_concurrency=max_concurrency,
-        )
+        alike = isinstance(model, PackagedEmbeddings) and not brought
+        super().__init__(model, self._query, model.get_text_embedding_batch, alike=alike)
         self._bundle = bundle
 
     def _query(self, text: str) -> list[float]:
@@ -120,10 +108,8 @@ class LlamaIndexEmbedder(WrappedEmbedder):
         if bundle is not None and text == " ".join(bundle.query_str.split()):
             if bundle.embedding is not None:
                 return bundle.embedding
-            if bundle.custom_embedding_strs:
-                found: list[float] = model.get_agg_embedding_from_queries(
-                    bundle.custom_embedding_strs
-                )
+            if texts := bundle.custom_embedding_strs:
+                found: list[float] = model.get_agg_embedding_from_queries(texts)
                 return found
         found = model.get_query_embedding(text)
         return found

@@ -93,14 +93,8 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         return self._parts.options
 
     def report(self, nodes: Sequence[NodeWithScore], query: str | QueryBundle) -> RetrievalResult:
-        """Chooses among nodes and returns the whole report.
-
-        Args:
-            nodes: What a retriever found, best first.
-            query: The question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the node.
+        """Chooses among nodes, best first, and returns the whole result: passages
+        (``passage.source`` is the node), coverage and trace.
         """
         pipeline, question, given = self._prepare(nodes, query)
         return pipeline.choose(question, **given)

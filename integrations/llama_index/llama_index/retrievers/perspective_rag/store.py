@@ -104,45 +104,21 @@ class LlamaIndexStore:
         return self._plain._embed_model if isinstance(self._plain, VectorIndexRetriever) else None
 
     def for_query(self, bundle: QueryBundle) -> LlamaIndexStore:
-        """Makes a copy for one query, whose image and custom embedding texts go with the searches.
-
-        Args:
-            bundle: The query.
-
-        Returns:
-            The copy.
-        """
+        """A copy for one query, whose image and custom embedding texts go with the searches."""
         own = copy.copy(self)
         own._bundle = bundle
         own.given = {}
         return own
 
     def narrowed(self, filters: MetadataFilters) -> LlamaIndexStore:
-        """Makes a copy with filters that hold besides its own.
-
-        Args:
-            filters: The further filters.
-
-        Returns:
-            The copy.
-
-        Raises:
-            CapabilityError: They cannot reach the source.
-        """
+        """A copy with filters that hold besides its own; raises as ``check_filters`` does."""
         self.check_filters(filters)
         own = copy.copy(self)
         own._filters = joined(self._filters, filters)
         return own
 
     def check_filters(self, filters: MetadataFilters | None) -> None:
-        """Checks that filters reach the store.
-
-        Args:
-            filters: The filters; None is fine.
-
-        Raises:
-            CapabilityError: The source is no VectorStoreIndex.
-        """
+        """Raises CapabilityError where filters cannot reach the source."""
         if filters is not None and not isinstance(self._source, VectorStoreIndex):
             raise CapabilityError(
                 f"filters cannot be handed to a {type(self._source).__name__}: pass the "
@@ -257,16 +233,8 @@ def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> Met
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """Makes a LlamaIndex index or retriever a store of a plain pipeline.
-
-    Args:
-        source: The index or retriever.
-
-    Returns:
-        The store, and the embedder that goes with it; None where the source does not say its model.
-
-    Raises:
-        ConfigError: It is neither.
+    """A LlamaIndex index or retriever as a store of a plain pipeline, and the embedder that goes
+    with it: None where the source does not say its model. Raises ConfigError for anything else.
     """
     store = LlamaIndexStore(source)
     return store, LlamaIndexEmbedder(store.embed_model) if store.embed_model else None

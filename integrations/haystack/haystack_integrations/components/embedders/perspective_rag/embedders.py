@@ -34,14 +34,7 @@ class _PackagedEmbedder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Makes the component that ``to_dict`` wrote.
-
-        Args:
-            data: What ``to_dict`` returned.
-
-        Returns:
-            The component.
-        """
+        """Makes the component that ``to_dict`` wrote."""
         return default_from_dict(cls, data)
 
 
@@ -68,17 +61,7 @@ class PackagedTextEmbedder(_PackagedEmbedder):
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:
-        """Embeds a text.
-
-        Args:
-            text: The text.
-
-        Returns:
-            ``embedding``: 384 numbers.
-
-        Raises:
-            TypeError: It is no text.
-        """
+        """Returns the ``embedding`` of a text: 384 numbers. Raises TypeError for documents."""
         if not isinstance(text, str):
             raise TypeError(
                 f"PackagedTextEmbedder takes a text, got a {type(text).__name__}: documents go to "
@@ -124,17 +107,7 @@ class PackagedDocumentEmbedder(_PackagedEmbedder):
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """Embeds documents.
-
-        Args:
-            documents: The documents.
-
-        Returns:
-            ``documents``: copies with their embeddings.
-
-        Raises:
-            TypeError: Something else than documents was given.
-        """
+        """Returns copies of the ``documents`` with embeddings. Raises TypeError for a text."""
         if not all(isinstance(each, Document) for each in documents):
             raise TypeError(
                 "PackagedDocumentEmbedder takes a list of documents: a text goes to "

@@ -114,17 +114,8 @@ class PerspectiveRanker(PerspectiveComponent):
         perspectives: Sequence[Perspective | str] | None = None,
         **changes: Unpack[ChoiceOptions],
     ) -> RetrievalResult:
-        """Chooses among documents and returns the whole result.
-
-        Args:
-            query: The question.
-            documents: What a retriever found, best first.
-            perspectives: The question's sides, in place of those that would be found.
-            **changes: Options of ``PipelineOptions`` for this question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
-            does.
+        """The same as ``run``, but returns the whole result: passages (``passage.source`` is the
+        document), coverage and trace.
         """
         pipeline, store = self._prepare(documents, changes)
         return pipeline.choose(query, store.hits, perspectives=self._sides(perspectives), **changes)

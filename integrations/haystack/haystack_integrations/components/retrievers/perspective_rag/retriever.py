@@ -154,25 +154,11 @@ class PerspectiveRetriever(PerspectiveComponent):
         filters: dict[str, Any] | None = None,
         **changes: Unpack[Options],
     ) -> RetrievalResult:
-        """Retrieves for a question and returns the whole result.
-
-        Args:
-            query: The question.
-            perspectives: Its sides, in place of those that would be found.
-            filters: As for ``run``.
-            **changes: Options of ``PipelineOptions`` for this question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
-            does.
+        """The same as ``run``, but returns the whole result: passages (``passage.source`` is the
+        document), coverage and trace.
         """
-        self._check(changes)
-        return self._pipeline.retrieve(
-            query,
-            perspectives=self._sides(perspectives),
-            filter=self._filters(filters),
-            **changes,
-        )
+        given = self._arguments(perspectives, filters, changes)
+        return self._pipeline.retrieve(query, **given)
 
     async def areport(
         self,
@@ -182,13 +168,8 @@ class PerspectiveRetriever(PerspectiveComponent):
         **changes: Unpack[Options],
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        self._check(changes)
-        return await self._pipeline.aretrieve(
-            query,
-            perspectives=self._sides(perspectives),
-            filter=self._filters(filters),
-            **changes,
-        )
+        given = self._arguments(perspectives, filters, changes)
+        return await self._pipeline.aretrieve(query, **given)
 
     def as_tool(
         self,
@@ -225,12 +206,14 @@ class PerspectiveRetriever(PerspectiveComponent):
         narrowed._given = {**self._given, "filters": both}
         return narrowed
 
-    def _check(self, changes: Options) -> None:
+    def _arguments(
+        self,
+        perspectives: Sequence[Perspective | str] | None,
+        filters: dict[str, Any] | None,
+        changes: Options,
+    ) -> dict[str, Any]:
         changed_options(self.options, changes, parameters=("filters", "perspectives", "top_k"))
-
-    def _filters(self, given: dict[str, Any] | None) -> dict[str, Any] | None:
-        own, policy = self._given["filters"], self._given["filter_policy"]
-        wanted: dict[str, Any] | None = apply_filter_policy(policy, own, given)
+        wanted = apply_filter_policy(self._given["filter_policy"], self._given["filters"], filters)
         if wanted is not None:
             self._store.check_filter()
-        return wanted
+        return {"perspectives": self._sides(perspectives), "filter": wanted, **changes}
