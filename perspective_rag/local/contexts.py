@@ -98,6 +98,8 @@ class ContextReader:
         if silent_score is not None:
             between("silent_score", silent_score)
         self.silent_score = silent_score
+        self.extractor, self.calibration = extractor, calibration
+        self.min_support, self.relevance_floor = min_support, relevance_floor
         self.judge: Judge = packaged_judge() if judge == "default" else _part("judge", judge)
         self.embedder: Embedder | None = None
         if embedder is not None:
