@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Literal, TypedDict, TypeVar
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from perspective_rag.flow.driver import map_in_threads
+from perspective_rag.flow.driver import in_thread, map_in_threads
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.trace import Telemetry
 from perspective_rag.options import ChoiceOptions, Options, PipelineOptions, changed_options
@@ -217,7 +217,7 @@ Held = TypeVar("Held")
 
 
 class WrappedLLM(Generic[Held]):
-    """A framework's language model as an LLM: write ``hold``, ``send``, ``asend`` and ``secrets``.
+    """A framework's language model as an LLM: write ``hold``, ``request``, ``read``, ``secrets``.
 
     The model is held to the schema of a prompt where it can be. One that refused once, and then
     answered in plain text, is not held to a schema again.
@@ -237,24 +237,34 @@ class WrappedLLM(Generic[Held]):
             prompt: The prompt, which has a schema.
 
         Returns:
-            What ``send`` needs for it; None: it cannot be held.
+            What ``request`` needs for it; None: it cannot be held.
         """
         raise NotImplementedError
 
-    def send(self, prompt: Prompt, held: Held | None) -> Completion:
-        """Sends a prompt.
+    def request(
+        self, prompt: Prompt, held: Held | None
+    ) -> tuple[Callable[[], Any], Callable[[], Awaitable[Any]] | None]:
+        """Makes the request for a prompt.
 
         Args:
             prompt: The prompt.
             held: What ``hold`` returned; None: it goes without its schema.
 
         Returns:
-            The reply.
+            What sends it, and what sends it without blocking the event loop; None: nothing does.
         """
         raise NotImplementedError
 
-    async def asend(self, prompt: Prompt, held: Held | None) -> Completion:
-        """The same as ``send``, without blocking the event loop."""
+    def read(self, reply: Any, held: Held | None) -> Completion:
+        """Reads a reply.
+
+        Args:
+            reply: What the request returned.
+            held: As in ``request``.
+
+        Returns:
+            The reply, which may repeat secrets.
+        """
         raise NotImplementedError
 
     def secrets(self) -> list[str]:
@@ -278,10 +288,10 @@ class WrappedLLM(Generic[Held]):
             if held is not None:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
                 with suppress(Exception):
-                    return self._clean(self.send(prompt, held))
-            reply = self.send(prompt, None)
+                    return self._send(prompt, held)
+            reply = self._send(prompt, None)
         self._refuses |= held is not None
-        return self._clean(reply)
+        return reply
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
@@ -289,16 +299,25 @@ class WrappedLLM(Generic[Held]):
         with self._failing(prompt):
             if held is not None:
                 with suppress(Exception):
-                    return self._clean(await self.asend(prompt, held))
-            reply = await self.asend(prompt, None)
+                    return await self._asend(prompt, held)
+            reply = await self._asend(prompt, None)
         self._refuses |= held is not None
-        return self._clean(reply)
+        return reply
 
     def _held(self, prompt: Prompt) -> Held | None:
         return None if prompt.schema is None or self._refuses else self.hold(prompt)
 
-    def _clean(self, reply: Completion) -> Completion:
-        return replace(reply, text=without_secrets(reply.text, self.secrets()))
+    def _send(self, prompt: Prompt, held: Held | None) -> Completion:
+        send, _ = self.request(prompt, held)
+        return self._read(send(), held)
+
+    async def _asend(self, prompt: Prompt, held: Held | None) -> Completion:
+        send, asend = self.request(prompt, held)
+        return self._read(await (in_thread(send) if asend is None else asend()), held)
+
+    def _read(self, reply: Any, held: Held | None) -> Completion:
+        read = self.read(reply, held)
+        return replace(read, text=without_secrets(read.text, self.secrets()))
 
     @contextmanager
     def _failing(self, prompt: Prompt) -> Iterator[None]:

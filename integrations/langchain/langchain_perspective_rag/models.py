@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
@@ -15,18 +16,11 @@ from langchain_core.runnables import Runnable
 from langchain_perspective_rag.embeddings import PackagedEmbeddings
 from langchain_perspective_rag.tracing import child_config
 from perspective_rag import Completion, Prompt
-from perspective_rag.extend import WrappedEmbedder, WrappedLLM, secrets_of
+from perspective_rag.extend import WrappedEmbedder, WrappedLLM, secrets_of, token_counts
 
 
 class LangChainEmbedder(WrappedEmbedder):
-    """LangChain's ``Embeddings`` as an Embedder.
-
-    Passages are embedded in one batch. LangChain embeds queries one at a time, so several run side
-    by side. A ``relevance_floor`` of the embeddings is handed on.
-
-    Args:
-        embeddings: The embeddings.
-    """
+    """LangChain's ``Embeddings`` as an Embedder."""
 
     def __init__(self, embeddings: Embeddings) -> None:
         one, many = embeddings.embed_query, embeddings.embed_documents
@@ -40,10 +34,7 @@ class LangChainLLM(WrappedLLM[Runnable[Any, Any]]):
     their names. For replies that repeat, set them on the model or bind them
     (``model.bind(temperature=0)``). A chat model is held to the schema of a prompt by its
     ``with_structured_output``; one that cannot or refuses is asked for JSON in plain text.
-
-    Args:
-        model: The model.
-        name: Its name in messages and caches; None: the model's own.
+    ``name`` stands in messages and caches; None: the model's own.
     """
 
     def __init__(self, model: Runnable[Any, Any], *, name: str | None = None) -> None:
@@ -60,16 +51,23 @@ class LangChainLLM(WrappedLLM[Runnable[Any, Any]]):
         except Exception:  # NotImplementedError, or whatever else a provider raises
             return None
 
-    def send(self, prompt: Prompt, held: Runnable[Any, Any] | None) -> Completion:
-        """Sends a prompt to the model."""
+    def request(self, prompt: Prompt, held: Runnable[Any, Any] | None) -> Any:
+        """What sends a prompt to the model, and what does so asynchronously."""
         model = self.model if held is None else held
-        return _completion(model.invoke(_messages(prompt), config=child_config(prompt.name)))
+        system = [SystemMessage(prompt.system)] if prompt.system else []
+        messages = [*system, HumanMessage(prompt.user)]
+        ways = (model.invoke, model.ainvoke)
+        return [partial(way, messages, config=child_config(prompt.name)) for way in ways]
 
-    async def asend(self, prompt: Prompt, held: Runnable[Any, Any] | None) -> Completion:
-        """The same as ``send``, without blocking the event loop."""
-        model = self.model if held is None else held
-        reply = await model.ainvoke(_messages(prompt), config=child_config(prompt.name))
-        return _completion(reply)
+    def read(self, reply: Any, held: Runnable[Any, Any] | None) -> Completion:
+        """Reads a message, a text, or what ``with_structured_output`` gives."""
+        if isinstance(reply, Mapping):
+            told, parsed = self.read(reply["raw"], None), reply.get("parsed")
+            return told if parsed is None else replace(told, text=json.dumps(parsed, default=str))
+        if not isinstance(reply, BaseMessage):
+            return Completion(str(reply))
+        usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
+        return Completion(str(reply.text), *token_counts(usage))
 
     def secrets(self) -> list[str]:
         """The keys of the model, and of the one that it is bound to."""
@@ -88,22 +86,3 @@ def _name_of(model: Runnable[Any, Any]) -> str:
         if isinstance(name, str) and name:
             return name
     return inner.get_name() if isinstance(inner, Runnable) else type(inner).__name__
-
-
-def _messages(prompt: Prompt) -> list[BaseMessage]:
-    system: list[BaseMessage] = [SystemMessage(prompt.system)] if prompt.system else []
-    return [*system, HumanMessage(prompt.user)]
-
-
-def _completion(reply: Any) -> Completion:
-    if isinstance(reply, Mapping):  # of ``with_structured_output``
-        told, parsed = _completion(reply["raw"]), reply.get("parsed")
-        return told if parsed is None else replace(told, text=json.dumps(parsed, default=str))
-    if not isinstance(reply, BaseMessage):
-        return Completion(str(reply))
-    usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    return Completion(
-        str(reply.text),
-        prompt_tokens=usage["input_tokens"] if usage else 0,
-        completion_tokens=usage["output_tokens"] if usage else 0,
-    )

@@ -85,14 +85,17 @@ class Model(WrappedLLM[str]):
     def hold(self, prompt):
         return "held"
 
-    def send(self, prompt, held):
-        self.asked.append(held)
-        if self.fails or (held and self.refuses):
-            raise ValueError("no: sk-secret")
-        return Completion("yes: sk-secret")
+    def request(self, prompt, held):
+        def send():
+            self.asked.append(held)
+            if self.fails or (held and self.refuses):
+                raise ValueError("no: sk-secret")
+            return "yes: sk-secret"
 
-    async def asend(self, prompt, held):
-        return self.send(prompt, held)
+        return send, None
+
+    def read(self, reply, held):
+        return Completion(reply)
 
     def secrets(self):
         return ["sk-secret"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from haystack import Document
@@ -31,15 +32,9 @@ from perspective_rag.extend import (
 class HaystackEmbedder(WrappedEmbedder):
     """Haystack's embedder components as an Embedder.
 
-    A text embedder takes one text at a time, so several run side by side; a PackagedTextEmbedder
-    gets them in one batch. A ``relevance_floor`` of the text embedder is handed on.
-
-    Args:
-        text_embedder: Embeds queries.
-        document_embedder: Embeds passages, in one batch; None: the text embedder does.
-
-    Raises:
-        ConfigError: One of them is no embedder.
+    ``document_embedder`` embeds passages in one batch; without one, ``text_embedder`` does, a few
+    at a time. A PackagedTextEmbedder gets its texts in one batch. Raises ConfigError for what is no
+    embedder.
     """
 
     def __init__(self, text_embedder: Any, document_embedder: Any = None) -> None:
@@ -74,14 +69,8 @@ class HaystackLLM(WrappedLLM[dict[str, Any]]):
 
     Temperature and length are the generator's own settings, because packages do not agree on their
     names. OpenAIChatGenerator, and what derives from it, is held to the schema of a prompt; others,
-    and a server that refuses, are asked for JSON in plain text.
-
-    Args:
-        chat_generator: The generator.
-        name: Its name in messages and caches; None: the generator's model.
-
-    Raises:
-        ConfigError: It is no chat generator.
+    and a server that refuses, are asked for JSON in plain text. ``name`` stands in messages and
+    caches; None: the generator's model. Raises ConfigError for what is no chat generator.
     """
 
     def __init__(self, chat_generator: Any, *, name: str | None = None) -> None:
@@ -100,28 +89,20 @@ class HaystackLLM(WrappedLLM[dict[str, Any]]):
         form = {"type": "json_schema", "json_schema": shape}
         return {"generation_kwargs": {"response_format": form}}
 
-    def send(self, prompt: Prompt, held: dict[str, Any] | None) -> Completion:
-        """Sends a prompt to the generator; raises LLMError for no reply."""
-        inputs = {"messages": _messages(prompt), **(held or {})}
-        return _completion(run_component(self.chat_generator, **inputs))
+    def request(self, prompt: Prompt, held: dict[str, Any] | None) -> Any:
+        """What sends a prompt to the generator, and what does so asynchronously."""
+        system = [ChatMessage.from_system(prompt.system)] if prompt.system else []
+        inputs = {"messages": [*system, ChatMessage.from_user(prompt.user)], **(held or {})}
+        ways = (run_component, arun_component)
+        return [partial(way, self.chat_generator, **inputs) for way in ways]
 
-    async def asend(self, prompt: Prompt, held: dict[str, Any] | None) -> Completion:
-        """The same as ``send``, without blocking the event loop."""
-        inputs = {"messages": _messages(prompt), **(held or {})}
-        return _completion(await arun_component(self.chat_generator, **inputs))
+    def read(self, reply: Any, held: dict[str, Any] | None) -> Completion:
+        """Reads the first reply; raises LLMError where there is none."""
+        replies: list[ChatMessage] = reply.get("replies") or []
+        if not replies:
+            raise LLMError("the generator returned no replies")
+        return Completion(replies[0].text or "", *token_counts(replies[0].meta.get("usage")))
 
     def secrets(self) -> list[str]:
         """The keys of the generator."""
         return secrets_of(self.chat_generator)
-
-
-def _messages(prompt: Prompt) -> list[ChatMessage]:
-    system = [ChatMessage.from_system(prompt.system)] if prompt.system else []
-    return [*system, ChatMessage.from_user(prompt.user)]
-
-
-def _completion(found: Mapping[str, Any]) -> Completion:
-    replies: list[ChatMessage] = found.get("replies") or []
-    if not replies:
-        raise LLMError("the generator returned no replies")
-    return Completion(replies[0].text or "", *token_counts(replies[0].meta.get("usage")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -88,13 +89,8 @@ class PackagedEmbeddings(BaseEmbedding):
 class LlamaIndexEmbedder(WrappedEmbedder):
     """A LlamaIndex embedding model as an Embedder.
 
-    Passages go through the model's own batches. LlamaIndex embeds queries one at a time, so several
-    run side by side. A ``relevance_floor`` of the model is handed on.
-
-    Args:
-        model: The embedding model.
-        bundle: The query it serves: its text gets the embedding that the bundle brings, or the mean
-            over its ``custom_embedding_strs``, as in LlamaIndex's own retrievers.
+    The text of ``bundle``, the query it serves, gets the embedding that the bundle brings, or the
+    mean over its ``custom_embedding_strs``, as in LlamaIndex's own retrievers.
     """
 
     def __init__(self, model: BaseEmbedding, *, bundle: QueryBundle | None = None) -> None:
@@ -147,25 +143,32 @@ class LlamaIndexLLM(WrappedLLM[FunctionCallingLLM]):
         calls = isinstance(model, FunctionCallingLLM) and model.metadata.is_function_calling_model
         return model if calls and isinstance(model, FunctionCallingLLM) else None
 
-    def send(self, prompt: Prompt, held: FunctionCallingLLM | None) -> Completion:
-        """Sends a prompt to the model."""
-        if held is None:
-            return _completion(self.model.chat(_messages(prompt), **self._arguments))
-        return _completion(held.chat_with_tools([_tool(prompt)], **self._for_tool(prompt)), held)
-
-    async def asend(self, prompt: Prompt, held: FunctionCallingLLM | None) -> Completion:
-        """The same as ``send``, without blocking the event loop."""
+    def request(self, prompt: Prompt, held: FunctionCallingLLM | None) -> Any:
+        """What sends a prompt to the model, and what does so asynchronously."""
+        messages = [ChatMessage(role=MessageRole.USER, content=prompt.user)]
+        if prompt.system:
+            messages.insert(0, ChatMessage(role=MessageRole.SYSTEM, content=prompt.system))
+        if held is not None:
+            given = {"chat_history": messages, "tool_required": True, **self._arguments}
+            ways: Any = (held.chat_with_tools, held.achat_with_tools)
+            send, asend = (partial(way, [_tool(prompt)], **given) for way in ways)
+        else:
+            ways = (self.model.chat, self.model.achat)
+            send, asend = (partial(way, messages, **self._arguments) for way in ways)
         # CustomLLM's achat is chat under another name, and blocks. LlamaIndex wraps the methods of
         # every class anew, so only what is within can be compared.
-        if inspect.unwrap(type(self.model).achat) is inspect.unwrap(CustomLLM.achat):
-            return await in_thread(self.send, prompt, held)
-        if held is None:
-            return _completion(await self.model.achat(_messages(prompt), **self._arguments))
-        reply = await held.achat_with_tools([_tool(prompt)], **self._for_tool(prompt))
-        return _completion(reply, held)
+        blocks = inspect.unwrap(type(self.model).achat) is inspect.unwrap(CustomLLM.achat)
+        return send, None if blocks else asend
 
-    def _for_tool(self, prompt: Prompt) -> dict[str, Any]:
-        return {"chat_history": _messages(prompt), "tool_required": True, **self._arguments}
+    def read(self, reply: ChatResponse, held: FunctionCallingLLM | None) -> Completion:
+        """Reads a message, or the arguments of the tool that it calls."""
+        text = reply.message.content or ""
+        if held is not None:
+            calls = held.get_tool_calls_from_response(reply, error_on_no_tool_call=False)
+            text = json.dumps(calls[0].tool_kwargs, default=str) if calls else text
+        raw = reply.raw
+        usage = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
+        return Completion(text, *token_counts(reply.additional_kwargs, usage))
 
     def secrets(self) -> list[str]:
         """The keys of the model and of its requests."""
@@ -177,13 +180,6 @@ def llm_of(llm: BaseLLM | LLM | None) -> LLM | None:
     if llm is None or isinstance(llm, BaseLLM):
         return None if llm is None else LlamaIndexLLM(llm)
     return check_component("llm", llm, framework="a LlamaIndex LLM")
-
-
-def _messages(prompt: Prompt) -> list[ChatMessage]:
-    messages = [ChatMessage(role=MessageRole.USER, content=prompt.user)]
-    if prompt.system:
-        messages.insert(0, ChatMessage(role=MessageRole.SYSTEM, content=prompt.system))
-    return messages
 
 
 class _SchemaOfATool(ToolMetadata):
@@ -200,13 +196,3 @@ def _tool(prompt: Prompt) -> FunctionTool:
     metadata = _SchemaOfATool("Takes the reply.", name=prompt.name)
     metadata.schema = prompt.schema or {}
     return FunctionTool(fn=lambda **given: given, metadata=metadata)
-
-
-def _completion(response: ChatResponse, caller: FunctionCallingLLM | None = None) -> Completion:
-    text = response.message.content or ""
-    if caller is not None:
-        calls = caller.get_tool_calls_from_response(response, error_on_no_tool_call=False)
-        text = json.dumps(calls[0].tool_kwargs, default=str) if calls else text
-    raw = response.raw
-    usage = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
-    return Completion(text, *token_counts(response.additional_kwargs, usage))
