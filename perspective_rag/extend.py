@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from perspective_rag.judge.pairs import CallableJudge as CallableJudge
     from perspective_rag.judge.support import judge as judge
     from perspective_rag.judge.support import judge_table as judge_table
-    from perspective_rag.judge.watched import WatchedJudge as WatchedJudge
+    from perspective_rag.judge.wrapped import WatchedJudge as WatchedJudge
     from perspective_rag.local.contexts import ReaderArguments as ReaderArguments
     from perspective_rag.local.frameworks import SEARCH_NAMES as SEARCH_NAMES
     from perspective_rag.local.frameworks import ChooserArguments as ChooserArguments
@@ -73,9 +73,9 @@ if TYPE_CHECKING:
     from perspective_rag.local.frameworks import qdrant_vectors as qdrant_vectors
     from perspective_rag.local.frameworks import sources_of as sources_of
     from perspective_rag.local.frameworks import token_counts as token_counts
-    from perspective_rag.local.judges import larger_judge as larger_judge
-    from perspective_rag.local.judges import second_judge_of as second_judge_of
     from perspective_rag.local.wrapping import GivenPassages as GivenPassages
+    from perspective_rag.local.wrapping import larger_judge as larger_judge
+    from perspective_rag.local.wrapping import second_judge_of as second_judge_of
     from perspective_rag.local.wrapping import wrapped_pipeline as wrapped_pipeline
     from perspective_rag.options import ALIASES as ALIASES
     from perspective_rag.options import OPTION_NAMES as OPTION_NAMES
@@ -157,7 +157,7 @@ _HOMES = {
     "judge.cross_encoder": ["packaged_judge"],
     "judge.pairs": ["CallableJudge"],
     "judge.support": ["judge", "judge_table"],
-    "judge.watched": ["WatchedJudge"],
+    "judge.wrapped": ["WatchedJudge"],
     "local.contexts": ["ReaderArguments"],
     "local.frameworks": [
         "ChooserArguments",
@@ -175,8 +175,7 @@ _HOMES = {
         "sources_of",
         "token_counts",
     ],
-    "local.judges": ["larger_judge", "second_judge_of"],
-    "local.wrapping": ["GivenPassages", "wrapped_pipeline"],
+    "local.wrapping": ["GivenPassages", "larger_judge", "second_judge_of", "wrapped_pipeline"],
     "options": [
         "ALIASES",
         "ChoiceOptions",

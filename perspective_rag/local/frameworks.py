@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
@@ -14,7 +14,7 @@ from perspective_rag.flow.driver import in_thread, map_in_threads
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.trace import Telemetry
 from perspective_rag.options import ChoiceOptions, Options, PipelineOptions, changed_options
-from perspective_rag.prompts.replies import no_reply
+from perspective_rag.prompts.replies import llm_errors
 from perspective_rag.protocols import Expander, Extractor, Judge, Selector
 from perspective_rag.redaction import scrubbing, without_secrets
 from perspective_rag.results import (
@@ -284,7 +284,7 @@ class WrappedLLM(Generic[Held]):
             LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
         held = self._held(prompt)
-        with self._failing(prompt):
+        with llm_errors(self.name, prompt, self.secrets()):
             if held is not None:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
                 with suppress(Exception):
@@ -296,7 +296,7 @@ class WrappedLLM(Generic[Held]):
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
         held = self._held(prompt)
-        with self._failing(prompt):
+        with llm_errors(self.name, prompt, self.secrets()):
             if held is not None:
                 with suppress(Exception):
                     return await self._asend(prompt, held)
@@ -318,14 +318,6 @@ class WrappedLLM(Generic[Held]):
     def _read(self, reply: Any, held: Held | None) -> Completion:
         read = self.read(reply, held)
         return replace(read, text=without_secrets(read.text, self.secrets()))
-
-    @contextmanager
-    def _failing(self, prompt: Prompt) -> Iterator[None]:
-        try:
-            yield
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, self.secrets())
-            raise failure from failure.__cause__
 
 
 def token_counts(*places: Any) -> tuple[int, int]:
