@@ -387,6 +387,24 @@ class StoreAdapter:
     thread_bound: Callable[[Any], bool] = _never
     is_new: Callable[[Any], bool] = _never
 
+    @classmethod
+    def of(cls, store: Any, known: Mapping[str, StoreAdapter]) -> StoreAdapter:
+        """Finds the adapter for a store.
+
+        Args:
+            store: The store.
+            known: Adapters by the name of a class, or by "package.Class".
+
+        Returns:
+            The one for its class or the nearest of its base classes; else the one for any store.
+        """
+        for base in type(store).__mro__:
+            package = base.__module__.split(".")[0]
+            for name in (f"{package}.{base.__name__}", base.__name__):
+                if name in known:
+                    return known[name]
+        return cls()
+
     def matrix(self, store: Any, passages: Sequence[Passage]) -> Matrix:
         """Reads vectors back as an array.
 

@@ -227,11 +227,8 @@ ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
 
 
 def adapter_of(store: Any) -> StoreAdapter:
-    """The adapter for a store or the nearest of its base classes; else the one for any store."""
-    for base in type(store).__mro__:
-        name = f"{base.__module__.split('.')[0]}.{base.__name__}"
-        if name in ADAPTERS:
-            found = ADAPTERS[name]
-            milvus = name == "langchain_milvus.Milvus"
-            return replace(found, id_key=store._primary_field) if milvus else found
-    return StoreAdapter()
+    """The adapter for a store."""
+    found = StoreAdapter.of(store, ADAPTERS)
+    if found is ADAPTERS["langchain_milvus.Milvus"]:
+        return replace(found, id_key=store._primary_field)
+    return found

@@ -156,15 +156,8 @@ class PerspectiveRetriever(WrapperFields, BaseRetriever):
     def invoke(  # type: ignore[override]  # others are refused while running, too
         self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
     ) -> list[Document]:
-        """Finds the documents for a question.
-
-        Args:
-            input: The question.
-            config: LangChain's config for this call.
-            **kwargs: Options, ``perspectives``, ``filter`` and ``search_kwargs`` for this call.
-
-        Returns:
-            Copies of the documents, best first, with scores and what they support.
+        """Finds the documents for a question; ``kwargs`` hold options, ``perspectives``, ``filter``
+        and ``search_kwargs`` for this call.
         """
         return super().invoke(input, config, **kwargs)
 

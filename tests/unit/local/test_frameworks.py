@@ -196,3 +196,17 @@ def test_a_hit_has_a_cosine_where_both_vectors_are_known():
     for vector in (None, np.array([1.0])):
         hit = hit_of(PASSAGES[1], row, vector, 9.0)
         assert (hit.score, hit.embedding is row) == (9.0, True)
+
+
+def test_a_store_has_the_adapter_of_its_nearest_known_class():
+    class Base:
+        pass
+
+    class Own(Base):
+        pass
+
+    near, far = StoreAdapter(at_hand=True), StoreAdapter(id_key="pk")
+    package = __name__.split(".")[0]
+    assert StoreAdapter.of(Own(), {"Base": far, f"{package}.Own": near}) is near
+    assert StoreAdapter.of(Own(), {"Base": far, "other.Own": near}) is far
+    assert StoreAdapter.of(object(), {"Base": far}) == StoreAdapter()

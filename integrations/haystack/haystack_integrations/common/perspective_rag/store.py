@@ -89,8 +89,7 @@ class HaystackStore:
         self.takes_vector = "query_embedding" in inputs
         named = (getattr(retriever, each, None) for each in ("document_store", "_document_store"))
         self._document_store = store = next((each for each in named if each is not None), None)
-        kinds = [ADAPTERS.get(base.__name__) for base in type(store).__mro__]
-        adapter = next((each for each in kinds if each is not None), StoreAdapter())
+        adapter = StoreAdapter.of(store, ADAPTERS)
         self._awaits = adapter.awaits is None or adapter.awaits(store)
         self.in_turn = adapter.in_turn(store)
         self._inputs = frozenset(inputs)

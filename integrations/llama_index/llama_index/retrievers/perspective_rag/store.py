@@ -288,12 +288,10 @@ ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
 
 
 def _adapter_of(retriever: BaseRetriever) -> StoreAdapter:
-    """The adapter for a store or the nearest of its base classes; else the one for any store."""
     if not isinstance(retriever, VectorIndexRetriever):
         return StoreAdapter()
-    names = [base.__name__ for base in type(retriever._vector_store).__mro__]
-    found = next((ADAPTERS[name] for name in names if name in ADAPTERS), StoreAdapter())
-    if "FaissVectorStore" in names:
+    found = StoreAdapter.of(retriever._vector_store, ADAPTERS)
+    if found is ADAPTERS["FaissVectorStore"]:
         places: Any = retriever._index.index_struct.nodes_dict  # as text, to node id
         return replace(found, vectors=lambda store, ids: faiss_vectors(store.client, places, ids))
     return found
