@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from perspective_rag.judge.pairs import CallableJudge as CallableJudge
     from perspective_rag.listing import Calibration as Calibration
     from perspective_rag.listing import ListingRule as ListingRule
-    from perspective_rag.local.bm25 import BM25Store as BM25Store
     from perspective_rag.local.callables import CallableEmbedder as CallableEmbedder
     from perspective_rag.local.callables import CallableLLM as CallableLLM
     from perspective_rag.local.callables import CallableStore as CallableStore
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
     from perspective_rag.local.contexts import listed_score as listed_score
     from perspective_rag.local.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.local.corpus import Corpus as Corpus
-    from perspective_rag.local.indexes import FaissStore as FaissStore
-    from perspective_rag.local.indexes import NumpyStore as NumpyStore
     from perspective_rag.local.judges import load_judge as load_judge
     from perspective_rag.local.llm_cache import CachedLLM as CachedLLM
     from perspective_rag.local.local_pipeline import local_pipeline as local_pipeline
@@ -58,9 +55,9 @@ if TYPE_CHECKING:
     from perspective_rag.local.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
     )
-    from perspective_rag.local.sentence_transformers import (
-        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
-    )
+    from perspective_rag.local.stores import BM25Store as BM25Store
+    from perspective_rag.local.stores import FaissStore as FaissStore
+    from perspective_rag.local.stores import NumpyStore as NumpyStore
     from perspective_rag.local.telemetry import OpenTelemetry as OpenTelemetry
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.perspectives.find import CallableExtractor as CallableExtractor
@@ -116,17 +113,15 @@ _HOMES = {
     "judge.llm_list": ["LLMListJudge"],
     "judge.pairs": ["CallableJudge"],
     "listing": ["Calibration", "ListingRule"],
-    "local.bm25": ["BM25Store"],
     "local.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
     "local.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
     "local.corpus": ["CachedEmbedder", "Corpus"],
-    "local.indexes": ["FaissStore", "NumpyStore"],
     "local.judges": ["load_judge"],
     "local.llm_cache": ["CachedLLM"],
     "local.local_pipeline": ["local_pipeline"],
     "local.onnx_minilm": ["OnnxMiniLM"],
     "local.openai_compatible": ["OpenAICompatibleLLM"],
-    "local.sentence_transformers": ["SentenceTransformerEmbedder"],
+    "local.stores": ["BM25Store", "FaissStore", "NumpyStore"],
     "local.telemetry": ["OpenTelemetry"],
     "options": ["PipelineOptions"],
     "perspectives.find": ["CallableExtractor"],
@@ -162,6 +157,7 @@ _ADDONS = {
         "RayLLM",
         "RemoteEmbedder",
         "RemoteJudge",
+        "SentenceTransformerEmbedder",
         "VLLMEngine",
     ],
     "perspective_rag_train": ["judge_many"],

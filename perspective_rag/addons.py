@@ -6,14 +6,28 @@ write a component of your own, see ``perspective_rag.extend``.
 
 from __future__ import annotations
 
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.excerpts import span_of, without_headings
-from perspective_rag.answer.groups import Groups, grouped
-from perspective_rag.answer.reported import only_reports
-from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
-from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.answer.extractive import supporting_sentences
+from perspective_rag.answer.passages import (
+    Origin,
+    citation_keys,
+    origin_of,
+    span_of,
+    without_headings,
+)
+from perspective_rag.answer.sentences import only_reports
+from perspective_rag.answer.standing import (
+    Groups,
+    grouped,
+    nothing_for,
+    one_source,
+    side_name,
+    standing,
+)
+from perspective_rag.audit.intervals import Interval
+from perspective_rag.audit.page import render as render_page
+from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.extensions import part
-from perspective_rag.flow.driver import Limits, undone_when_given_up, waiting
+from perspective_rag.flow.driver import Limits, run, undone_when_given_up, waiting
 from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.flow.limiter import Cancelled, Work
 from perspective_rag.flow.trace import Recorder
@@ -34,25 +48,26 @@ from perspective_rag.judge.settings import (
     personal,
     stored_in,
 )
-from perspective_rag.judge.support import quick_judge
+from perspective_rag.judge.support import own_floor, quick_judge, read_passages, rule_for
 from perspective_rag.judge.windows import titled_pieces, windows
 from perspective_rag.listing import PACKAGED as PACKAGED_FLOOR
-from perspective_rag.listing import State, Verdict
+from perspective_rag.listing import RelevanceFloor, State, Verdict
 from perspective_rag.local.chat import (
     bare_token,
     choice_of,
     choice_probabilities,
     markers_in,
     messages_of,
+    normalised_mass,
     spellings,
 )
 from perspective_rag.local.corpus.embedding import embedded
 from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
-from perspective_rag.local.in_process import InProcessLLM
-from perspective_rag.local.indexes import predicate
-from perspective_rag.local.local_pipeline import LocalArguments, list_judge, with_sides
+from perspective_rag.local.corpus.records import Record, as_record
+from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pipeline_over
 from perspective_rag.local.loop_thread import LoopThread
-from perspective_rag.maths.vectors import as_vector, cosine, first_copies, normalised
+from perspective_rag.local.stores import predicate
+from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, first_copies, normalised
 from perspective_rag.perspectives.find import extraction_of
 from perspective_rag.perspectives.follow_up import QuestionThread, follow_up
 from perspective_rag.perspectives.reading import extract_by_rule
@@ -67,11 +82,10 @@ from perspective_rag.prompts.replies import (
     reply_text,
 )
 from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.reporting.html import render as render_page
-from perspective_rag.reporting.origins import Origin, origin_of
 from perspective_rag.results import similarity_of
-from perspective_rag.storage.append_log import AppendLog, OrderedLog
+from perspective_rag.search.search import nearness
 from perspective_rag.storage.files import (
+    hold,
     json_lines,
     json_object,
     make_private,
@@ -81,6 +95,7 @@ from perspective_rag.storage.files import (
 )
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
+from perspective_rag.storage.ordered_log import OrderedLog
 from perspective_rag.text import escaped, printable, shares_words, split_sentences, text_key
 from perspective_rag.validation import between, count, from_json, is_number, json_ready
 
@@ -98,7 +113,6 @@ __all__ = [
 
 # Checks of arguments, values and files
 __all__ += [
-    "AppendLog",
     "OrderedLog",
     "between",
     "count",
@@ -106,6 +120,7 @@ __all__ += [
     "fingerprint",
     "folder_in_work",
     "from_json",
+    "hold",
     "is_number",
     "json_lines",
     "json_object",
@@ -121,6 +136,7 @@ __all__ += [
 # Vectors
 __all__ += [
     "PACKAGED_FLOOR",
+    "as_matrix",
     "as_vector",
     "cosine",
     "normalised",
@@ -128,7 +144,6 @@ __all__ += [
 
 # Prompts and what models reply
 __all__ += [
-    "InProcessLLM",
     "PromptTemplate",
     "bad_reply",
     "bare_token",
@@ -139,6 +154,7 @@ __all__ += [
     "load_prompt",
     "markers_in",
     "messages_of",
+    "normalised_mass",
     "parse_json",
     "parse_texts",
     "parse_yes_no",
@@ -155,6 +171,19 @@ __all__ += [
     "follow_up",
     "negate",
     "statement_of",
+]
+
+# Calibration: questions, cosines, and what the judge says of passages
+__all__ += [
+    "Interval",
+    "RelevanceFloor",
+    "nearness",
+    "own_floor",
+    "read_audit_questions",
+    "read_passages",
+    "rule_for",
+    "run",
+    "with_perspectives",
 ]
 
 # Work in the background: many pairs, other machines, what nobody waits for
@@ -177,12 +206,14 @@ __all__ += [
 __all__ += [
     "LocalArguments",
     "ReadProblem",
+    "Record",
+    "as_record",
     "embedded",
     "list_judge",
+    "pipeline_over",
     "predicate",
     "quick_judge",
     "read_corpus",
-    "with_sides",
 ]
 
 # A judge's folder: what its files say, and how it cuts and weighs what it reads

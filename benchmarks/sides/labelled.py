@@ -14,8 +14,8 @@ from benchmarks.sides.labels import Labels, Wanted
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import share
 from perspective_rag import Corpus, PerspectivePipeline, RetrievalResult
-from perspective_rag.addons import AppendLog
 from perspective_rag.extend import larger_judge
+from perspective_rag_train.append_log import AppendLog
 
 ROWS = ("top-k", "guarded, fast judge", "guarded, read again by the larger judge")
 PLAIN, GUARDED, AGAIN = ROWS

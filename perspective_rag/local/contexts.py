@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -15,14 +15,14 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.listing import Calibration
-from perspective_rag.local.callables import CallableStore
 from perspective_rag.local.onnx_minilm import OnnxMiniLM
+from perspective_rag.local.wrapping import GivenPassages
 from perspective_rag.options import PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Extractor, Judge
 from perspective_rag.results import RetrievalResult
 from perspective_rag.types import Hit, Passage, Perspective
-from perspective_rag.validation import check_component
+from perspective_rag.validation import between, check_component
 
 TRUST = "https://perspective-rag.github.io/perspective-rag/how-to/evaluation-tools/#trust"
 """The page that says how often the judge errs, and how to measure it on labels of one's own."""
@@ -44,6 +44,19 @@ class Score:
     reason: str
 
 
+class ReaderArguments(TypedDict, total=False):
+    """The parameters of ``ContextReader`` that a metric hands on, as keywords."""
+
+    judge: Judge | Literal["default"]
+    embedder: Embedder | Literal["default"] | None
+    extractor: Extractor | None
+    perspectives: Perspectives | None
+    min_support: float | None
+    relevance_floor: float | None
+    calibration: Calibration | Mapping[str, Any] | str | Path | None
+    silent_score: float | None
+
+
 class ContextReader:
     """Has a judge read the contexts that a RAG chain retrieved for a question; nothing is searched.
 
@@ -58,6 +71,8 @@ class ContextReader:
         min_support: As in ``PipelineOptions``.
         relevance_floor: As in ``PipelineOptions``.
         calibration: As in ``PipelineOptions``.
+        silent_score: In [0, 1]: for a metric, its value where no context is about the question.
+            None: no score.
         timeout: As in ``PipelineOptions``.
         limiter: As in ``PerspectivePipeline``.
 
@@ -76,17 +91,26 @@ class ContextReader:
         min_support: float | None = None,
         relevance_floor: float | None = None,
         calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
+        silent_score: float | None = None,
         timeout: float | None = 60.0,
         limiter: Limiter | None = None,
     ) -> None:
-        self.judge: Judge = packaged_judge() if judge == "default" else _part("judge", judge)
-        self.embedder: Embedder | None = None
+        if silent_score is not None:
+            between("silent_score", silent_score)
+        self.silent_score = silent_score
+        self.extractor, self.calibration = extractor, calibration
+        self.min_support, self.relevance_floor = min_support, relevance_floor
+        if isinstance(judge, str) and judge == "default":
+            judge = packaged_judge()
+        if isinstance(embedder, str) and embedder == "default":
+            embedder = OnnxMiniLM()
+        self.judge: Judge = check_component("judge", judge, framework='"default"')
+        self.embedder: Embedder | None = embedder
         if embedder is not None:
-            default = embedder == "default"
-            self.embedder = OnnxMiniLM() if default else _part("embedder", embedder)
+            check_component("embedder", embedder, framework='"default"')
         self.perspectives = perspectives
         self._pipeline = PerspectivePipeline(
-            CallableStore(_nothing),
+            GivenPassages([]),
             embedder=self.embedder,
             judge=self.judge,
             extractor=extractor,
@@ -150,14 +174,6 @@ class ContextReader:
         return hits, {"perspectives": perspectives, "k": many, "fetch_k": many, "judge_k": many}
 
 
-def _part(parameter: str, given: Any) -> Any:
-    return check_component(parameter, given, framework='"default"')
-
-
-def _nothing(text: str, k: int) -> list[Hit]:
-    return []
-
-
 def coverage_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
@@ -175,13 +191,13 @@ def coverage_score(
     abstained = _no_score(result, silent)
     if abstained is not None:
         return abstained
-    coverage = result.coverage
-    covered = [
-        f"{each.text!r} ({_places(result, each)})"
-        for each in result.perspectives
-        if each in coverage.covered
-    ]
-    lacking = [f"{each.text!r}" for each in result.perspectives if each not in coverage.covered]
+    covered, lacking = [], []
+    for each in result.perspectives:
+        if each in result.coverage.covered:
+            places = sorted(int(found.passage.id) for found in result.supporting(each))
+            covered.append(f"{each.text!r} (context {', '.join(map(str, places))})")
+        else:
+            lacking.append(repr(each.text))
     said = [f"{len(covered)} of {len(result.perspectives)} perspectives are covered"]
     said += [f"covered: {', '.join(covered)}"] if covered else []
     said += [f"no context sorted under: {', '.join(lacking)}"] if lacking else []
@@ -222,11 +238,6 @@ def _no_score(result: RetrievalResult, silent: float | None) -> Score | None:
         f"{said}: no retrieved context ({len(result.candidates)}) is near enough to the question "
         "to be judged. The store lacks the topic, or the search missed it.",
     )
-
-
-def _places(result: RetrievalResult, perspective: Perspective) -> str:
-    places = sorted(int(each.passage.id) for each in result.supporting(perspective))
-    return f"context {', '.join(map(str, places))}"
 
 
 def _judged_by(result: RetrievalResult, judge: Judge | None) -> str:

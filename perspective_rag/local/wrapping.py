@@ -1,96 +1,146 @@
-"""What the wrappers of frameworks share: their pipeline, and a store of given passages."""
+"""What wrappers and ready-made pipelines share: the judges they come with, a store of given
+passages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+import importlib
+import logging
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.trace import Telemetry
+from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.llm_list import LLMListJudge
+from perspective_rag.judge.models import onnx_runtime
+from perspective_rag.judge.two_sided import TwoSidedJudge
 from perspective_rag.judge.wrapped import Watch, WatchedJudge
 from perspective_rag.local.callables import CallableStore
-from perspective_rag.local.judges import second_judge_of
+from perspective_rag.local.frameworks import WrapperParts
 from perspective_rag.options import PipelineOptions
-from perspective_rag.perspectives.find import SkipIf
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.reading import RuleExtractor
+from perspective_rag.perspectives.statements import negate
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Embedder, Expander, Extractor, Judge, Selector, Store
+from perspective_rag.protocols import LLM, Embedder, Judge, Store
 from perspective_rag.types import Passage
-from perspective_rag.validation import check_component
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+PACKAGE = "perspective_rag_judge"
+_LOGGER = logging.getLogger("perspective_rag")
 
 
-class PipelineParts(TypedDict, total=False):
-    """What a wrapper hands on to the pipeline as it is."""
+@cache
+def larger_judge() -> TwoSidedJudge | None:
+    """Returns the judge of ``perspective-rag-judge``, which reads what is about to be listed again.
 
-    embedder: Embedder | None
-    expander: Expander | None
-    selector: Selector | None
-    skip_if: SkipIf | None
-    limiter: Limiter | None
-    telemetry: Telemetry | None
-    options: PipelineOptions | None
+    All callers share one, loaded at the first judgement.
+
+    Returns:
+        The judge; None, with a line in the log, where that package or what it runs on is not
+        installed, or where its weights list nothing soundly (threshold 1). Then nothing is read a
+        second time.
+    """
+    found = _find_larger()
+    if isinstance(found, TwoSidedJudge):
+        return found
+    _LOGGER.info(
+        "what is listed is read once: %s. pip install perspective-rag-judge brings the larger "
+        "judge, which reads it again",
+        found,
+    )
+    return None
+
+
+def _find_larger() -> TwoSidedJudge | str:
+    """The judge, or why there is none."""
+    try:
+        package: Any = importlib.import_module(PACKAGE)
+        folder = Path(package.weights())
+        onnx_runtime()
+    except (ModuleNotFoundError, MissingDependency) as error:
+        return str(error)
+    if not (folder / "model.onnx").is_file():
+        return f"{PACKAGE} holds no model.onnx"
+    judge = TwoSidedJudge(folder, name="perspective-rag-judge-larger", negate=negate)
+    if judge.second_listing.threshold >= 1.0:
+        return f"no threshold of {PACKAGE} was found sound"
+    return judge
+
+
+def second_judge_of(judge: Any, llm: Any = None) -> TwoSidedJudge | None:
+    """Chooses the second judge that goes with a wrapper's ``judge`` and ``llm``.
+
+    Args:
+        judge: What the wrapper was given; "default" is the packaged judge.
+        llm: The wrapper's language model; it is surer than a second judge.
+
+    Returns:
+        The larger judge for "default" without ``llm``; otherwise None.
+    """
+    default = isinstance(judge, str) and judge == "default"
+    return larger_judge() if default and llm is None else None
 
 
 def wrapped_pipeline(
     store: Store,
+    parts: WrapperParts,
     *,
-    judge: Judge | Literal["default"] | None,
-    llm: LLM | None,
-    extractor: Extractor | None,
-    dedup_key: str | Callable[[Any], Any] | None,
-    watch: Watch | None = None,
+    embedder: Embedder | None = None,
+    llm: LLM | None = None,
     llm_name: str = "llm",
-    **parts: Unpack[PipelineParts],
+    watch: Watch | None = None,
+    options: PipelineOptions | None = None,
 ) -> PerspectivePipeline:
     """Makes the pipeline behind a wrapper.
 
     Args:
         store: What is searched.
-        judge: "default": ``llm``, which reads all candidates in one call, with the packaged judge
-            behind it, or that judge alone.
+        parts: What the wrapper was given. ``judge="default"`` is ``llm``, which reads all
+            candidates in one call, with the packaged judge behind it, or that judge alone.
+        embedder: Embeds questions, and passages that come without vectors.
         llm: Names the perspectives of a question, with the rules to fall back on.
-        extractor: Finds the perspectives in place of ``llm``.
-        dedup_key: A metadata key, or a function of the framework's document, which is the
-            ``source`` of a passage.
-        watch: Makes the judge a ``WatchedJudge``; None: nobody watches.
         llm_name: What the wrapper calls its parameter ``llm``.
-        **parts: Further parameters of ``PerspectivePipeline``.
+        watch: Makes the judge a ``WatchedJudge``; None: nobody watches.
+        options: In place of those of ``parts``.
 
     Returns:
         The pipeline.
 
     Raises:
-        ConfigError: ``llm`` and ``extractor`` are both given, or a component or an option cannot be
+        ConfigError: ``llm`` and an extractor are both given, or a component or an option cannot be
             used.
         CapabilityError: An option needs a component that is missing, or a store of another kind.
     """
-    second_judge = second_judge_of(judge, llm)
-    if isinstance(judge, str) and judge == "default":
+    judge: Judge | None
+    if isinstance(parts.judge, str):
         judge = packaged_judge()
         judge = judge if llm is None else LLMListJudge(llm, fallback=judge)
-    elif judge is not None:
-        check_component("judge", judge, framework='"default", None')
-    if llm is not None and extractor is not None:
-        raise ConfigError(
-            f"{llm_name}= and extractor= both find the perspectives: pass one of them"
-        )
+    else:
+        judge = parts.judge
+    extractor = parts.extractor
     if llm is not None:
+        if extractor is not None:
+            raise ConfigError(
+                f"{llm_name}= and extractor= both find the perspectives: pass one of them"
+            )
         extractor = LLMExtractor(llm, fallback=RuleExtractor())
-    of_source = dedup_key if callable(dedup_key) else None
+    key = parts.dedup_key
+    of_source = key if callable(key) else None
     return PerspectivePipeline(
         store,
+        embedder=embedder,
         judge=judge if watch is None or judge is None else WatchedJudge(judge, watch),
-        second_judge=second_judge,
+        second_judge=second_judge_of(parts.judge, llm),
         extractor=extractor,
-        dedup_key=dedup_key if of_source is None else lambda passage: of_source(passage.source),
-        **parts,
+        expander=parts.expander,
+        selector=parts.selector,
+        skip_if=parts.skip_if,
+        dedup_key=key if of_source is None else lambda passage: of_source(passage.source),
+        limiter=parts.limiter,
+        telemetry=parts.telemetry,
+        options=parts.options if options is None else options,
     )
 
 

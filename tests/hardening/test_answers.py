@@ -17,7 +17,7 @@ from perspective_rag import (
     GroundedAnswerer,
     PerspectivePipeline,
 )
-from perspective_rag.answer.citations import citation_keys, without_marks
+from perspective_rag.answer.passages import citation_keys, without_marks
 from perspective_rag.commands.ask import write_json
 from perspective_rag.flow.driver import run
 from perspective_rag.local.chat import markers_in, messages_of
@@ -218,7 +218,7 @@ def test_the_packaged_encoders_read_their_own_tokens_in_a_text_as_text():
     from perspective_rag import OnnxMiniLM
     from perspective_rag.judge.models import PairEncoder
 
-    tokenizer = OnnxMiniLM()._tokenizer()
+    _, tokenizer = OnnxMiniLM()._load()
     assert len(tokenizer.encode("zoos [SEP] help", add_special_tokens=False).tokens[:6]) == 6
     encoder = PairEncoder(tokenizer, 64)
     (pair,) = encoder.pairs(["zoos [SEP] zoos should close"], ["zoos help"])

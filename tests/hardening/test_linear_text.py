@@ -25,16 +25,16 @@ import pytest
 
 import perspective_rag
 from perspective_rag import PerspectivePipeline
-from perspective_rag.answer.checking import misquoted
-from perspective_rag.answer.citations import without_marks
-from perspective_rag.answer.excerpts import without_headings
+from perspective_rag.answer.answer import misquoted
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.answer.grounded import GroundedAnswerer
-from perspective_rag.answer.reported import is_reported, only_reports
+from perspective_rag.answer.grounded import GroundedAnswerer, claims_in
+from perspective_rag.answer.passages import without_headings, without_marks
 from perspective_rag.answer.sentences import (
     argues,
     demands,
+    is_reported,
     nearest,
+    only_reports,
     polished,
     quotable,
     restates,
@@ -43,7 +43,6 @@ from perspective_rag.answer.sentences import (
     tells,
 )
 from perspective_rag.answer.standing import standing
-from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.commands.ask import write_json
 from perspective_rag.errors import PerspectiveRAGError, unknown_name
 from perspective_rag.flow.driver import run
@@ -93,7 +92,6 @@ from perspective_rag.results import (
     report_in,
     result_in_lines,
 )
-from perspective_rag.storage.append_log import slug
 from perspective_rag.storage.files import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import (
@@ -113,6 +111,7 @@ from perspective_rag.validation import from_json
 from perspective_rag_scale.sinks.documents import without_nul
 from perspective_rag_serve.view import span_of
 from perspective_rag_serve.writing import plain
+from perspective_rag_train.append_log import slug
 from perspective_rag_train.dataset.review import read_decisions
 from tests.hardening.shapes import shapes
 
@@ -210,10 +209,8 @@ class _Replies:
 
 
 def _growing(text: str) -> None:
-    reader = ClaimReader()
     whole = '{"claims": [' + json.dumps({"text": text}) + text
-    for start in range(0, len(whole), 8):
-        reader.feed(whole[start : start + 8])
+    list(claims_in(whole[start : start + 8] for start in range(0, len(whole), 8)))
 
 
 def _filled(text: str) -> Prompt:

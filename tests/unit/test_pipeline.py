@@ -21,8 +21,8 @@ from perspective_rag.errors import (
 )
 from perspective_rag.flow.steps import call
 from perspective_rag.judge.support import coverage_of, judge, rule_of
-from perspective_rag.local.bm25 import BM25Store
 from perspective_rag.local.callables import CallableEmbedder, CallableStore
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.perspectives.find import extract
 from perspective_rag.perspectives.queries import NoExpansion, expand
 from perspective_rag.pipeline import PerspectivePipeline
