@@ -94,7 +94,9 @@ def test_integrations_import_public_names_only():
         for name in names or [""]
         if name not in public.get(module, ())
     ]
-    used = {name for path in files for name in re.findall(r"\bextend\.(\w+)", path.read_text("utf-8"))}
+    used = {
+        name for path in files for name in re.findall(r"\bextend\.(\w+)", path.read_text("utf-8"))
+    }
     assert used <= public["perspective_rag.extend"]
     assert len(files) > 20
     assert not wrong
