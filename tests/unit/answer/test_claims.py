@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
-from perspective_rag.answer.answer import answer
-from perspective_rag.answer.checking import misquoted
+from perspective_rag.answer.answer import answer, misquoted
+from perspective_rag.answer.grounded import claims_in
 from perspective_rag.answer.standing import strengths
-from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.trace import Recorder
@@ -71,56 +70,49 @@ SUPPORTED = Claim("Cages make animals suffer.", ("b", "a"), "oppose")
 INVENTED = Claim("Zoos earn money.", ("a",), "support")
 
 
-def test_words_of_the_passage_need_no_judge_and_other_words_are_judged():
-    found, recorder = asked(QUOTED, SUPPORTED)
-    assert [claim.checked for claim in found.claims] == ["quoted", "supported"]
-    assert not recorder.degradations
-
-
-def test_a_citation_that_does_not_support_is_taken_off():
-    found, _ = asked(Claim("Cages make elephants pace.", ("a", "b"), "oppose"))
-    (claim,) = [each for each in found.claims if each.text.startswith("Cages")]
-    assert claim.citations == ("b",)
-
-
-def test_a_sentence_that_its_citation_does_not_support_is_dropped_and_recorded():
-    found, recorder = asked(QUOTED, INVENTED, SUPPORTED)
-    assert [claim.text for claim in found.claims] == [QUOTED.text, SUPPORTED.text]
-    (degradation,) = recorder.degradations
-    assert "was dropped: 'Zoos earn money.'" in degradation.message
-
-
-def test_marked_it_is_kept_and_unchecked_all_stay_as_they_are():
-    found, recorder = asked(QUOTED, INVENTED, SUPPORTED, check="mark")
-    assert [claim.verified for claim in found.claims] == [None, False, True]
-    assert "is marked" in recorder.degradations[0].message
-    found, recorder = asked(QUOTED, INVENTED, check="off")
-    assert found.claims == (QUOTED, INVENTED)
-    assert not recorder.degradations
+@pytest.mark.parametrize(
+    ("check", "judge", "checked", "verified"),
+    [
+        ("drop", JUDGE, ["quoted", "supported"], [None, True]),
+        ("mark", JUDGE, ["quoted", "", "supported"], [None, False, True]),
+        ("off", JUDGE, ["", "", ""], [None, None, None]),
+        ("drop", None, ["quoted", "", ""], [None, None, None]),
+    ],
+)
+def test_a_claim_is_quoted_or_supported_or_falls_and_is_told_once(check, judge, checked, verified):
+    told = []
+    found, recorder = asked(QUOTED, INVENTED, SUPPORTED, check=check, judge=judge, tell=told.append)
+    assert [claim.checked for claim in found.claims] == checked
+    assert [claim.verified for claim in found.claims] == verified
+    assert told == list(found.claims)
+    done = {"drop": "was dropped: 'Zoos earn money.'", "mark": "is marked"}.get(check, "")
+    messages = [each.message for each in recorder.degradations]
+    assert len(messages) == (judge is not None and check != "off")
+    assert all(done in each for each in messages)
 
 
 @pytest.mark.parametrize("citations", [(), ("nowhere",)])
-def test_a_claim_that_cites_no_passage_does_not_stand(citations):
-    found, _ = asked(QUOTED, replace(QUOTED, citations=citations, text="Another."), SUPPORTED)
-    assert "Another." not in [claim.text for claim in found.claims]
+def test_a_citation_that_does_not_support_is_taken_off_and_a_claim_needs_one(citations):
+    partly = Claim("Cages make elephants pace.", ("a", "b"), "oppose")
+    found, _ = asked(partly, replace(QUOTED, citations=citations, text="Another."))
+    texts = {claim.text: claim.citations for claim in found.claims}
+    assert texts[partly.text] == ("b",)
+    assert "Another." not in texts
 
 
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ('Zoos "breed rare frogs".', False),
         ('One says "BREED  rare, frogs!"', False),
         ("They “protect endangered animals” there.", False),
         ('Zoos "breed rare toads".', True),
         ('They "breed rare frogs" and "sell them all".', True),
         ('What "freedom" means is open.', False),
-        ("Nothing is quoted.", False),
     ],
 )
 def test_quotations_stand_word_for_word_in_a_cited_passage(text, wrong):
     assert misquoted(Claim(text, ("a",)), [A.text]) == wrong
-    judge = RuleJudge(lambda passage, perspective: 0.9)
-    found, _ = asked(Claim(text, ("a",), "support"), judge=judge)
+    found, _ = asked(Claim(text, ("a",), "support"), judge=RuleJudge(lambda *given: 0.9))
     assert any(text in claim.text for claim in found.claims) != wrong
 
 
@@ -149,36 +141,7 @@ def test_a_sentence_for_a_side_that_no_passage_supports_belongs_to_none_and_the_
     assert found.unsupported == (CON,)
 
 
-def test_an_answer_whose_every_sentence_falls_is_made_of_quotes():
-    found, _ = asked(
-        INVENTED,
-        judge=RuleJudge(
-            lambda p, s: (
-                0.05
-                if s.id == "claim"
-                else 0.9
-                if (s.id == "oppose") == ("cages" in p.text or "suffer" in p.text)
-                else 0.05
-            )
-        ),
-    )
-    assert {claim.perspective for claim in found.claims} == {"support", "oppose"}
-    assert all(claim.checked for claim in found.claims)
-
-
-def test_an_answer_without_sentences_stays_without():
-    found, recorder = asked()
-    assert found.claims == ()
-    assert not recorder.trace().decisions
-
-
-def test_without_a_judge_other_words_stay_unchecked():
-    found, recorder = asked(QUOTED, SUPPORTED, judge=None)
-    assert [claim.checked for claim in found.claims] == ["quoted", ""]
-    assert not recorder.degradations
-
-
-def test_a_judge_that_fails_is_recorded_once_and_leaves_claims_unchecked():
+def test_a_judge_that_fails_is_recorded_and_leaves_claims_unchecked():
     def broken(passage, perspective):
         if perspective.id == "claim":
             raise RuntimeError("no")
@@ -189,14 +152,15 @@ def test_a_judge_that_fails_is_recorded_once_and_leaves_claims_unchecked():
     assert recorder.degradations
 
 
-def test_a_covered_side_without_a_claim_gets_its_passages_words():
-    found, recorder = asked(QUOTED, judge=None)
-    sides = [claim.perspective for claim in found.claims]
-    assert sides[0] == "support"
-    assert "oppose" in sides
-    assert all(claim.citations == ("b",) for claim in found.claims if claim.perspective == "oppose")
-    decisions = [each["perspective"] for each in recorder.trace().decisions]
-    assert decisions == ["oppose"]
+def test_a_covered_side_without_a_claim_that_stands_gets_its_passages_words():
+    for claims in ([QUOTED], [INVENTED, QUOTED]):
+        found, recorder = asked(*claims, judge=JUDGE if INVENTED in claims else None)
+        assert [claim.perspective for claim in found.claims][:2] == ["support", "oppose"]
+        assert all(c.checked and c.citations == ("b",) for c in found.claims[1:])
+        assert [each["perspective"] for each in recorder.trace().decisions] == ["oppose"]
+    found, recorder = asked()
+    assert found.claims == ()
+    assert not recorder.trace().decisions
 
 
 def test_claims_come_by_side_whatever_order_the_model_has():
@@ -204,26 +168,19 @@ def test_claims_come_by_side_whatever_order_the_model_has():
     assert [claim.perspective for claim in found.claims] == ["support", "oppose", None]
 
 
-def test_each_claim_is_told_once_and_only_what_stands():
-    told = []
-    found, _ = asked(QUOTED, INVENTED, SUPPORTED, tell=told.append)
-    assert told == list(found.claims)
-
-
 def test_how_strongly_a_side_is_supported():
-    result = result_of([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], [A, B, C])
-    assert strengths(result) == {
-        "support": "1 passage",
-        "oppose": "2 passages; 1 of them only reports what others say",
-    }
-    known = [replace(each, metadata={"author": "Ann"}) for each in (A, B, C)]
-    assert strengths(result_of([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], known)) == {
+    rows = [[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]
+    result = result_of(rows, [A, B, C])
+    reports = "; 1 of them only reports what others say"
+    assert strengths(result) == {"support": "1 passage", "oppose": f"2 passages{reports}"}
+    assert strengths(
+        result_of(rows, [replace(p, metadata={"author": "Ann"}) for p in (A, B, C)])
+    ) == {
         "support": "1 passage from one source",
-        "oppose": "2 passages, all from one source; 1 of them only reports what others say",
+        "oppose": f"2 passages, all from one source{reports}",
     }
     found, _ = asked(QUOTED, result=result)
-    assert found.strength == strengths(result)
-    assert found.to_dict()["strength"]["support"] == "1 passage"
+    assert found.strength == found.to_dict()["strength"] == strengths(result)
     assert strengths(replace(RESULT, coverage=None)) == {}
 
 
@@ -250,21 +207,11 @@ def reply(*claims):
 
 def test_a_streamed_reply_is_told_claim_by_claim_and_is_the_same_answer():
     text = reply(
-        ("Zoos protect \"endangered animals\" {here}.", [1], "support"),
+        ('Zoos protect "endangered animals" {here}.', [1], "support"),
         ("Zoos earn money.", [1], "support"),
         ("Animals suffer in cages.", [2], "oppose"),
         ("Zoos breed frogs.", [9], None),
-    )  # fmt: skip
-    told = []
-    llm = Streaming(lambda prompt: text)
-    streamed = run(answer(GroundedAnswerer(llm), RESULT, judge=JUDGE, tell=told.append))
-    whole = run(answer(GroundedAnswerer(ScriptedLLM(lambda p: text)), RESULT, judge=JUDGE))
-    assert streamed.claims == whole.claims
-    assert told == list(streamed.claims)
-    assert len(told) == 2
-
-
-def test_a_claim_is_told_before_the_reply_is_at_its_end():
+    )
     order = []
 
     class Slow(Streaming):
@@ -272,12 +219,14 @@ def test_a_claim_is_told_before_the_reply_is_at_its_end():
             yield from super().stream(prompt)
             order.append("end")
 
-    text = reply(
-        ("Zoos breed rare frogs.", [1], "support"), ("Animals suffer there.", [2], "oppose")
-    )
-    llm = Slow(lambda prompt: text)
-    run(answer(GroundedAnswerer(llm), RESULT, tell=lambda claim: order.append(claim.text)))
-    assert order == ["Zoos breed rare frogs.", "Animals suffer there.", "end"]
+    def tell(claim):
+        order.append(claim)
+
+    streamed = run(answer(GroundedAnswerer(Slow(lambda p: text)), RESULT, judge=JUDGE, tell=tell))
+    whole = run(answer(GroundedAnswerer(ScriptedLLM(lambda p: text)), RESULT, judge=JUDGE))
+    assert streamed.claims == whole.claims
+    assert order == [*streamed.claims, "end"]
+    assert len(order) == 3
 
 
 def test_a_stream_that_breaks_falls_back_and_is_recorded():
@@ -298,10 +247,9 @@ def test_a_stream_that_breaks_falls_back_and_is_recorded():
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_complete_objects_of_the_list_are_found_whatever_the_pieces(size):
     text = 'Sure: {"claims": [ {"a": "x}{"}, {"b": [1, {"c": 2}]} ,{"d"'
-    reader = ClaimReader()
-    found = [each for i in range(0, len(text), size) for each in reader.feed(text[i : i + size])]
-    assert found == [{"a": "x}{"}, {"b": [1, {"c": 2}]}]
-    assert ClaimReader().feed("Zoos help [1].") == []
+    pieces = [text[i : i + size] for i in range(0, len(text), size)]
+    assert list(claims_in(pieces)) == [{"a": "x}{"}, {"b": [1, {"c": 2}]}]
+    assert list(claims_in(["Zoos help [1]."])) == []
 
 
 async def test_the_pipeline_checks_by_its_own_judge_in_both_drivers():

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.storage.files import json_lines, replace_file
-from perspective_rag.types import Passage
+from perspective_rag import ConfigError, CorpusError, Passage
+from perspective_rag.addons import json_lines, replace_file
 
 MARKS = {
     "for": (True, False),

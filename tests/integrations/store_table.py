@@ -34,14 +34,7 @@ class StoreTable:
         self._rows = _parse(self._section())
 
     def expect_rows(self, stores: Sequence[str]) -> None:
-        """Checks that the document lists just these stores, in this order.
-
-        Args:
-            stores: The stores that are tested.
-
-        Raises:
-            AssertionError: It lists others, and WRITE_STORE_TABLE is not set.
-        """
+        """Checks that the document lists just these stores, in this order."""
         if list(self._rows) != list(stores) and not os.environ.get(WRITE):
             raise AssertionError(
                 f"{self._path.name} lists {list(self._rows)}, tested are {list(stores)}: "
@@ -49,17 +42,7 @@ class StoreTable:
             )
 
     def record(self, store: str, check: str, run: Callable[[], str]) -> None:
-        """Runs a check, keeps what it says, and compares that with the document.
-
-        Args:
-            store: The row.
-            check: The column.
-            run: The check.
-
-        Raises:
-            AssertionError: The check fails, or says something else than the document (unless
-                WRITE_STORE_TABLE is set).
-        """
+        """Runs a check, keeps what it says, and compares that with the document."""
         cells = self._new.setdefault(store, {})
         cells[check] = "FAILS"
         cells[check] = said = run()
@@ -67,16 +50,7 @@ class StoreTable:
             self.expect(store, check, said)
 
     def expect(self, store: str, check: str, said: str) -> None:
-        """Compares what a check said with the document.
-
-        Args:
-            store: The row.
-            check: The column.
-            said: What the check said.
-
-        Raises:
-            AssertionError: The document says something else.
-        """
+        """Compares what a check said with the document."""
         known = self._rows.get(store, {}).get(check)
         if known != said:
             raise AssertionError(
@@ -85,12 +59,7 @@ class StoreTable:
             )
 
     def absent(self, store: str, reason: str) -> None:
-        """Notes that a store cannot run here.
-
-        Args:
-            store: The row.
-            reason: Why; ``write`` puts it into the row.
-        """
+        """Notes that a store cannot run here."""
         self._absent[store] = reason
 
     def write(self) -> None:

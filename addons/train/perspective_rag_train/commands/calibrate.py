@@ -6,24 +6,27 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perspective_rag.audit.questions import read_audit_questions, with_perspectives
-from perspective_rag.calibrate.asking import TwoSided
-from perspective_rag.calibrate.calibrate import Calibrator, sides_of
-from perspective_rag.calibrate.marks import MARKS, Row, read_rows, write_rows
-from perspective_rag.commands.parts import (
+from perspective_rag import (
+    CachedEmbedder,
+    Calibration,
+    ConfigError,
+    MissingDependency,
+    RuleExtractor,
+)
+from perspective_rag.addons import read_audit_questions, with_perspectives
+from perspective_rag.commands import (
     build_pipeline,
     console,
     corpus_options,
     judge_of,
     packaged_encoder,
+    progress_bars,
     read_corpus,
     whole,
 )
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.listing import Calibration
-from perspective_rag.local.corpus import CachedEmbedder
-from perspective_rag.perspectives.reading import RuleExtractor
-from perspective_rag.reporting.progress import progress_bars
+from perspective_rag_train.calibrate.asking import TwoSided
+from perspective_rag_train.calibrate.calibrate import Calibrator, sides_of
+from perspective_rag_train.calibrate.marks import MARKS, Row, read_rows, write_rows
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.calibrate.fit import Floats, Scale, scale_of
-from perspective_rag.calibrate.marks import Row
-from perspective_rag.errors import ConfigError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.judge.support import read_passages
-from perspective_rag.listing import RelevanceFloor
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import Embedder, Judge
-from perspective_rag.search.search import nearness
-from perspective_rag.text import split_sentences
-from perspective_rag.types import Candidate, Matrix, Passage, Perspective
+from perspective_rag import Candidate, ConfigError, Passage, Perspective, PerspectivePipeline
+from perspective_rag.addons import (
+    Limits,
+    Recorder,
+    RelevanceFloor,
+    nearness,
+    read_passages,
+    run,
+    split_sentences,
+)
+from perspective_rag.extend import Embedder, Judge, Matrix
+from perspective_rag_train.calibrate.fit import Floats, Scale, scale_of
+from perspective_rag_train.calibrate.marks import Row
 
 DEPTH = 25
 """Passages looked at for each question, as many as a pipeline judges by default."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
-from perspective_rag.reporting.bootstrap import Interval
+from perspective_rag import ListingRule
+from perspective_rag.addons import PACKAGED_FLOOR, Interval, RelevanceFloor
 
 TRUE_SHARE = 0.85
 """The share of what is listed that is to be true, as for the packaged judge."""
@@ -88,7 +88,7 @@ def scale_of(own: Floats, packaged: Floats, question: Ints, *, seed: int) -> Sca
         slope = float(y.std()) / spread if spread > 0 else 0.0
         low, high = (
             float(np.clip(y.mean() + slope * (value - x.mean()), -1.0, 1.0))
-            for value in (PACKAGED.passage, PACKAGED.topic)
+            for value in (PACKAGED_FLOOR.passage, PACKAGED_FLOOR.topic)
         )
         return low, high
 

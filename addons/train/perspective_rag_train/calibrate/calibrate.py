@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.calibrate.asking import (
+from perspective_rag import (
+    Calibration,
+    ConfigError,
+    ListingRule,
+    Passage,
+    Perspective,
+    PerspectivePipeline,
+)
+from perspective_rag.addons import PACKAGED_FLOOR, Interval, RelevanceFloor, own_floor, rule_for
+from perspective_rag.extend import Embedder, Judge
+from perspective_rag_train.calibrate.asking import (
     TwoSided,
     compared,
     found,
@@ -17,7 +27,7 @@ from perspective_rag.calibrate.asking import (
     marked_candidates,
     sentences_of,
 )
-from perspective_rag.calibrate.fit import (
+from perspective_rag_train.calibrate.fit import (
     LEAST_MARKS,
     LOST,
     TRUE_SHARE,
@@ -27,14 +37,7 @@ from perspective_rag.calibrate.fit import (
     floor_of,
     listing_of,
 )
-from perspective_rag.calibrate.marks import MARKS, Row, chosen
-from perspective_rag.errors import ConfigError
-from perspective_rag.judge.support import own_floor, rule_for
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
-from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import Embedder, Judge
-from perspective_rag.reporting.bootstrap import Interval
-from perspective_rag.types import Passage, Perspective
+from perspective_rag_train.calibrate.marks import MARKS, Row, chosen
 
 Progress = Callable[[str, int, int], None]
 
@@ -64,9 +67,9 @@ class Calibrator:
 
         From the questions, or from sentences of the corpus where there are fewer than ten.
         """
-        if own_floor(self.pipeline.embedder) == PACKAGED:
-            low, high = PACKAGED.passage, PACKAGED.topic
-            return Scale(PACKAGED, Interval(low, low, low), Interval(high, high, high), 1.0)
+        if own_floor(self.pipeline.embedder) == PACKAGED_FLOOR:
+            low, high = PACKAGED_FLOOR.passage, PACKAGED_FLOOR.topic
+            return Scale(PACKAGED_FLOOR, Interval(low, low, low), Interval(high, high, high), 1.0)
         probes = [(each, "") for each in questions]
         if len(probes) < 10:
             probes += sentences_of(passages, seed=self.seed)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perspective_rag.answer.excerpts import excerpt, span_of, without_headings
+from perspective_rag.answer.passages import excerpt, origin_of, span_of, without_headings
+from perspective_rag.types import Passage
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=8), min_size=1, max_size=80)
 
@@ -57,3 +58,17 @@ def test_marks_of_headings_go_and_their_words_stay():
     assert without_headings("# Zoos\n\nThey # teach.\n  ## Why\n#1 is best") == (
         "Zoos\n\nThey # teach.\nWhy\n#1 is best"
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [
+        ("THBT zoos are prisons", "debate: THBT zoos are prisons"),
+        ("This house would close zoos", "debate: This house would close zoos"),
+        ("We should close zoos", "debate: We should close zoos"),
+        ("Are zoos cruel?", "debate: Are zoos cruel?"),
+        ("The case for cages", "The case for cages"),
+    ],
+)
+def test_the_motion_of_a_debate_is_not_taken_for_what_its_passages_say(title, heading):
+    assert origin_of(Passage("p", "Text.", {"title": title})).title == heading
