@@ -231,7 +231,8 @@ def _views(parts: Sequence[Sequence[str]]) -> list[str] | Reading | None:
     disagreed"); None where it does not.
     """
     text = _joined(parts)
-    cuts = [piece.split() for piece in _CUT.split(text.rstrip("?!. "))] if len(text) < 600 else []
+    split = _CUT.split(text.rstrip("?!. ")) if len(text) < 600 else []
+    cuts = [piece.split() for piece in split if piece.strip()]
     for one, other in itertools.pairwise(cuts):
         first = core_of(one)
         if (
@@ -331,11 +332,9 @@ def _leading(words: Sequence[str]) -> Statement | None:
     if plain[0] == "why":
         return _why(words)
     if plain[0].removesuffix("'s") == "what" and plain[-1] != "with":
-        place = 1 + (plain[0] == "what" and plain[1] in BE)
-        if plain[place] in {"wrong", "good", "bad"} and plain[place + 1 :][:1] in (
-            ["with"],
-            ["about"],
-        ):
+        place = 1 + (plain[0] == "what" and plain[1] in BE) if len(plain) > 3 else len(plain)
+        judged, about = [*plain[place : place + 2], "", ""][:2]
+        if judged in {"wrong", "good", "bad"} and about in {"with", "about"}:
             thing = " ".join(words[place:])
             return Statement(f"Something is {thing}", f"Nothing is {thing}")
     if plain[0] != "how" or len(words) < 4:

@@ -135,6 +135,8 @@ def trimmed(words: Sequence[str]) -> list[str]:
         if size == 1 and plain[2] and plain[2] not in _COURTESY:
             break
         kept = kept[:-size]
+    if not kept:
+        return list(words)
     last = kept[-1].rstrip(",;:")
     return [*kept[:-1], f"{last}?" if asks and not last.rstrip("\"'”’)").endswith("?") else last]
 
