@@ -13,10 +13,10 @@ from perspective_rag.answer.reported import only_reports
 from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
 from perspective_rag.answer.supporting import supporting_sentences
 from perspective_rag.extensions import part
-from perspective_rag.flow.driver import Limits, undone_when_given_up, waiting
+from perspective_rag.flow.driver import undone_when_given_up, waiting
 from perspective_rag.flow.engine import Engine
-from perspective_rag.flow.limiter import Cancelled, Work
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.limiter import Cancelled, Limits, Work
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL as PACKAGED_JUDGE
 from perspective_rag.judge.cross_encoder import TwoSides, class_columns
 from perspective_rag.judge.llm import PRESETS
@@ -36,8 +36,7 @@ from perspective_rag.judge.settings import (
 from perspective_rag.judge.stream import Pair, judge_stream
 from perspective_rag.judge.support import quick_judge
 from perspective_rag.judge.windows import titled_pieces, windows
-from perspective_rag.listing import PACKAGED as PACKAGED_FLOOR
-from perspective_rag.listing import State, Verdict
+from perspective_rag.local.annotations import similarity_of
 from perspective_rag.local.chat import (
     bare_token,
     choice_of,
@@ -70,7 +69,6 @@ from perspective_rag.prompts.replies import (
 from perspective_rag.redaction import public_address, redacted, scrubbed
 from perspective_rag.reporting.html import render as render_page
 from perspective_rag.reporting.origins import Origin, origin_of
-from perspective_rag.results import similarity_of
 from perspective_rag.storage.append_log import AppendLog, OrderedLog
 from perspective_rag.storage.files import (
     json_lines,
@@ -83,6 +81,8 @@ from perspective_rag.storage.files import (
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
 from perspective_rag.text import escaped, printable, shares_words, split_sentences, text_key
+from perspective_rag.types import PACKAGED as PACKAGED_FLOOR
+from perspective_rag.types import State, Verdict
 from perspective_rag.validation import between, count, from_json, is_number, json_ready
 
 # Text and secrets

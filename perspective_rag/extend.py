@@ -27,25 +27,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perspective_rag.cover.choose import select
 from perspective_rag.cover.guard import guard
-from perspective_rag.cover.selectors import (
+from perspective_rag.cover.select import (
     MMR,
     GreedyCoverage,
     JointCoverage,
     PlainFirst,
     TopK,
     XQuAD,
+    select,
 )
 from perspective_rag.errors import unknown_name
 from perspective_rag.flow.driver import in_thread, map_in_threads
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Observer, Request, Telemetry, degrade, note
 from perspective_rag.flow.steps import Call, Flow, Note, Reply, ask, call, complete
-from perspective_rag.flow.trace import Observer, Telemetry, degrade, note
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.pairs import CallableJudge
 from perspective_rag.judge.support import judge, judge_table
 from perspective_rag.judge.watched import WatchedJudge
+from perspective_rag.local.annotations import (
+    ANNOTATIONS,
+    ScoreKind,
+    annotations_of,
+    check_score_kind,
+    report_in,
+    report_of,
+    scores_of,
+    without_annotations,
+)
 from perspective_rag.local.judges import larger_judge, second_judge_of
 from perspective_rag.local.wrapping import GivenPassages, wrapped_pipeline
 from perspective_rag.options import (
@@ -95,18 +104,7 @@ from perspective_rag.protocols import (
     TellsClaims,
 )
 from perspective_rag.redaction import scrubbing, secrets_of, without_secrets
-from perspective_rag.results import (
-    ANNOTATIONS,
-    ScoreKind,
-    annotations_of,
-    check_score_kind,
-    report_in,
-    report_of,
-    scores_of,
-    without_annotations,
-)
-from perspective_rag.search.merge import merge
-from perspective_rag.search.rank import rank
+from perspective_rag.search.candidates import merge, rank
 from perspective_rag.search.search import matrix_of, scored_hits, search
 from perspective_rag.types import Matrix, Selection, Vector
 from perspective_rag.validation import check_component, copy_metadata

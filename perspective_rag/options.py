@@ -2,18 +2,116 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.listing import Calibration
 from perspective_rag.protocols import Projection
-from perspective_rag.validation import between, count, is_number
+from perspective_rag.storage.files import replace_file
+from perspective_rag.types import ListingRule, RelevanceFloor
+from perspective_rag.validation import between, count, from_json, is_number
 
 if TYPE_CHECKING:  # typing has it from Python 3.11 on; nothing needs it while running
     from typing_extensions import Unpack
+
+FORMAT = 1
+"""Of the file of a calibration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Floor and thresholds for an encoder and a judge on one corpus.
+
+    ``perspective-rag calibrate`` makes one.
+
+    Attributes:
+        encoder: The name of the encoder.
+        judge: The name of the judge.
+        floor: The cosines of this encoder from which a passage is about the question.
+        scale: What stands for the packaged encoder's floor among this encoder's cosines: a judge
+            that counts relevance reads it on that scale.
+        listing: When a passage is listed under one of two sides that contradict each other. None:
+            as the judge says.
+        provenance: How all that was found, and how sure it is.
+    """
+
+    encoder: str
+    judge: str
+    floor: RelevanceFloor
+    scale: RelevanceFloor
+    listing: ListingRule | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
+
+    @classmethod
+    def of(cls, given: Calibration | Mapping[str, Any] | str | Path) -> Calibration:
+        """A calibration from what stands for one.
+
+        Args:
+            given: A calibration, what ``to_dict`` returned, or the path of a file that ``save``
+                wrote.
+
+        Returns:
+            The calibration.
+
+        Raises:
+            ConfigError: It is no calibration, cannot be read, or is of another format.
+        """
+        if isinstance(given, Calibration):
+            return given
+        name, stored = "calibration", given
+        if isinstance(given, (str, Path)):
+            name = str(given)
+            try:
+                stored = from_json(Path(given).read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise ConfigError(
+                    f"calibration {name!r} cannot be read: {error}; "
+                    "perspective-rag calibrate writes such a file"
+                ) from error
+        if not isinstance(stored, Mapping):
+            raise ConfigError(f"calibration must be a file or a mapping, got {given!r:.80}")
+        if stored.get("format") != FORMAT:
+            raise ConfigError(
+                f"{name}: format {stored.get('format')!r} is not {FORMAT}: "
+                "make it again with perspective-rag calibrate"
+            )
+        try:
+            if not isinstance(provenance := stored.get("provenance") or {}, Mapping):
+                raise TypeError(f"provenance must be a mapping, got {provenance!r:.40}")
+            return cls(
+                str(stored["encoder"]),
+                str(stored["judge"]),
+                RelevanceFloor(**stored["floor"]),
+                RelevanceFloor(**stored["scale"]),
+                ListingRule(**stored["listing"]) if stored.get("listing") else None,
+                provenance,
+            )
+        except (KeyError, TypeError) as error:
+            raise ConfigError(f"{name} is no calibration: {error!r}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """The calibration as JSON-ready values."""
+        return {
+            "format": FORMAT,
+            "encoder": self.encoder,
+            "judge": self.judge,
+            "floor": asdict(self.floor),
+            "scale": asdict(self.scale),
+            "listing": asdict(self.listing) if self.listing else None,
+            "provenance": dict(self.provenance),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Writes the file that ``of`` reads.
+
+        Args:
+            path: The file; one that is there is replaced.
+        """
+        replace_file(Path(path), json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
+
 
 ProjectionName = Literal[
     "none",

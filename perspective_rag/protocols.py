@@ -15,18 +15,20 @@ from numpy.typing import NDArray
 
 from perspective_rag.errors import LLMError
 from perspective_rag.flow.steps import Flow
-from perspective_rag.listing import ListingRule
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.types import (
+    Answer,
+    Claim,
     Completion,
     Extraction,
     Hit,
+    ListingRule,
     Matrix,
     Passage,
     Perspective,
     Prompt,
     Proof,
     Query,
+    RetrievalResult,
     Selection,
     Vector,
 )

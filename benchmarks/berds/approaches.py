@@ -18,8 +18,7 @@ from perspective_rag import (
     passage_key,
 )
 from perspective_rag.extend import Embedder, Expander, Judge, unknown_name
-from perspective_rag.maths.fusion import round_robin
-from perspective_rag.maths.mmr import mmr_from_embeddings, scale_relevance
+from perspective_rag.maths.ranking import mmr_from_embeddings, round_robin, scale_relevance
 
 POOL = 100
 LAMBDAS = (0.5, 0.75, 0.9, 0.95, 0.99)

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.latency.timing import alternately, percentiles
 from perspective_rag import MissingDependency
 from perspective_rag.addons import cosine, normalised
-from perspective_rag.maths.mmr import mmr_from_embeddings
+from perspective_rag.maths.ranking import mmr_from_embeddings
 
 DIMENSIONS = 384
 SIZES = (100, 1000)

@@ -21,11 +21,11 @@ from perspective_rag import (
     Query,
 )
 from perspective_rag.addons import cosine, normalised
-from perspective_rag.cover.choose import choose
+from perspective_rag.cover.select import choose
 from perspective_rag.extend import Flow, Matrix, Vector
-from perspective_rag.maths.mmr import mmr_from_embeddings
 from perspective_rag.maths.projection import project_query, projected_scores
-from perspective_rag.search.merge import merge_rankings
+from perspective_rag.maths.ranking import mmr_from_embeddings
+from perspective_rag.search.candidates import merge_rankings
 from perspective_rag.search.search import Ranking
 
 DIMENSIONS = 384

@@ -9,7 +9,7 @@ from perspective_rag import Candidate, Passage, Perspective, PipelineOptions, ru
 from perspective_rag.addons import Recorder, extract_by_rule
 from perspective_rag.extend import Judge, Matrix
 from perspective_rag.judge.support import stance_asked
-from perspective_rag.search.rank import rerank_by_stance
+from perspective_rag.search.candidates import rerank_by_stance
 
 BEFORE = 10.0
 """Added to the scores of re-ordered documents: above every cosine."""

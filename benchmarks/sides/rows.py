@@ -21,7 +21,7 @@ from perspective_rag.extend import (
     TopK,
     XQuAD,
 )
-from perspective_rag.maths.coverage import coverage_greedy
+from perspective_rag.maths.ranking import coverage_greedy
 
 PLAIN = "top-k"
 GUARDED = "guarded (defaults)"

@@ -11,13 +11,12 @@ from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.sections import in_sections, lacking
 from perspective_rag.answer.standing import strengths
 from perspective_rag.errors import ConfigError, PerspectiveRAGError
+from perspective_rag.flow.request import degrade, note, whole_request
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.flow.trace import degrade, note, whole_request
 from perspective_rag.judge.support import pair_judge
 from perspective_rag.protocols import Answerer, Judge, TellsClaims
 from perspective_rag.redaction import scrubbed
-from perspective_rag.results import Answer, Claim, RetrievalResult
-from perspective_rag.types import Perspective
+from perspective_rag.types import Answer, Claim, Perspective, RetrievalResult
 
 Tell = Callable[[Claim], None]
 """Called with each claim of an answer, as soon as it was checked."""

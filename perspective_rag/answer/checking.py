@@ -12,13 +12,12 @@ import numpy as np
 
 from perspective_rag.answer.citations import citation_keys, without_marks
 from perspective_rag.errors import unknown_name
+from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import degrade
 from perspective_rag.judge.support import judge_table, listing_rule, read_passages
 from perspective_rag.protocols import Judge
-from perspective_rag.results import Claim, RetrievalResult
 from perspective_rag.text import text_key
-from perspective_rag.types import Passage, Perspective
+from perspective_rag.types import Claim, Passage, Perspective, RetrievalResult
 
 ClaimCheck = Literal["drop", "mark", "off"]
 """What becomes of a sentence whose citations do not support it.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from perspective_rag.identity import passage_key
-from perspective_rag.types import Candidate
+from perspective_rag.types import Candidate, passage_key
 
 # The space before is looked at once, from its beginning.
 MARK = re.compile(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perspective_rag.answer.standing import unread
-from perspective_rag.results import RetrievalResult
+from perspective_rag.types import RetrievalResult
 
 MIXED = "Arguing both ways"
 NEITHER = "Taking no side"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perspective_rag.results import Claim, RetrievalResult
+from perspective_rag.types import Claim, RetrievalResult
 
 
 def in_sections(claims: Sequence[Claim], result: RetrievalResult) -> list[Claim]:

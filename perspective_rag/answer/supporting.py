@@ -8,13 +8,12 @@ import numpy as np
 
 from perspective_rag.answer.reported import is_reported
 from perspective_rag.answer.sentences import overlaps, proving, quotable
+from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import degrade
 from perspective_rag.judge.support import read_passages
 from perspective_rag.protocols import Judge
-from perspective_rag.results import RetrievalResult
 from perspective_rag.text import text_key
-from perspective_rag.types import Matrix, Passage
+from perspective_rag.types import Matrix, Passage, RetrievalResult
 
 
 def supporting_sentences(

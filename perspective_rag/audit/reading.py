@@ -20,12 +20,12 @@ from perspective_rag.judge.support import (
     relevance_scale,
     rule_for,
 )
-from perspective_rag.listing import Calibration, ListingRule
+from perspective_rag.options import Calibration
 from perspective_rag.protocols import Embedder, Judge
 from perspective_rag.redaction import raise_scrubbed
-from perspective_rag.search.rank import with_names
+from perspective_rag.search.candidates import with_names
 from perspective_rag.search.search import nearness
-from perspective_rag.types import Candidate, Degradation, Passage, Vector
+from perspective_rag.types import Candidate, Degradation, ListingRule, Passage, Vector
 
 BATCH = 16
 OUTAGE = 32

@@ -11,15 +11,15 @@ import numpy as np
 from perspective_rag.calibrate.fit import Floats, Scale, scale_of
 from perspective_rag.calibrate.marks import Row
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.support import read_passages
-from perspective_rag.listing import RelevanceFloor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Judge
 from perspective_rag.search.search import nearness
 from perspective_rag.text import split_sentences
-from perspective_rag.types import Candidate, Matrix, Passage, Perspective
+from perspective_rag.types import Candidate, Matrix, Passage, Perspective, RelevanceFloor
 
 DEPTH = 25
 """Passages looked at for each question, as many as a pipeline judges by default."""

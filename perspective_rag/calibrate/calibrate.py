@@ -30,11 +30,11 @@ from perspective_rag.calibrate.fit import (
 from perspective_rag.calibrate.marks import MARKS, Row, chosen
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.support import own_floor, rule_for
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
+from perspective_rag.options import Calibration
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Judge
 from perspective_rag.reporting.bootstrap import Interval
-from perspective_rag.types import Passage, Perspective
+from perspective_rag.types import PACKAGED, ListingRule, Passage, Perspective, RelevanceFloor
 
 Progress = Callable[[str, int, int], None]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag.reporting.bootstrap import Interval
+from perspective_rag.types import PACKAGED, ListingRule, RelevanceFloor
 
 TRUE_SHARE = 0.85
 """The share of what is listed that is to be true, as for the packaged judge."""

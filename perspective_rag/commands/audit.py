@@ -37,8 +37,8 @@ from perspective_rag.commands.parts import (
 )
 from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.listing import Calibration
 from perspective_rag.local.callables import CallableStore
+from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.reporting.progress import progress_bars

@@ -20,8 +20,8 @@ from perspective_rag.commands.parts import (
     whole,
 )
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.listing import Calibration
 from perspective_rag.local.corpus import CachedEmbedder
+from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.reporting.progress import progress_bars
 

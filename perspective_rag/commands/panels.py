@@ -19,9 +19,8 @@ from perspective_rag.answer.reported import only_reports
 from perspective_rag.answer.standing import nothing_for, one_source
 from perspective_rag.reporting.origins import origin_of
 from perspective_rag.reporting.terminal import linked
-from perspective_rag.results import RetrievalResult
 from perspective_rag.text import printable
-from perspective_rag.types import Candidate, Perspective
+from perspective_rag.types import Candidate, Perspective, RetrievalResult
 
 LONGEST = 420
 """Characters of a passage that are shown around the sentence that proves it."""

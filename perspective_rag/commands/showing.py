@@ -9,8 +9,8 @@ from perspective_rag.answer.citations import citation_keys
 from perspective_rag.answer.standing import standing, strengths
 from perspective_rag.commands.panels import Proofs, counted, show_passages, side_name
 from perspective_rag.local.corpus import Corpus
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import printable
+from perspective_rag.types import Answer, Claim, RetrievalResult
 
 PROBLEMS_SHOWN = 5
 HOW_TO_CHANGE = "to name other sides: --perspective TEXT, repeated"

@@ -18,15 +18,21 @@ from contextlib import (
     suppress,
 )
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast, overload
 
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.flow import driver as threads
-from perspective_rag.flow.limiter import LOOK_EVERY, Limiter, Permit, check_wanted, current_work
+from perspective_rag.flow.limiter import (
+    LOOK_EVERY,
+    Limiter,
+    Limits,
+    Permit,
+    check_wanted,
+    current_work,
+)
+from perspective_rag.flow.request import RECORDER, Recorder
 from perspective_rag.flow.steps import Call, Flow, Reply
-from perspective_rag.flow.trace import RECORDER, Recorder
 from perspective_rag.redaction import raise_scrubbed, scrubbed
 
 _CURRENT: ContextVar[Attempt | None] = ContextVar("perspective_rag_attempt", default=None)
@@ -260,20 +266,6 @@ def map_in_pool(
         return function(item)
 
     return list(pool.map(one, items))
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """``timeout``: seconds for one call once it has begun (None: no limit); ``max_concurrency``:
-    calls of one batch at a time; ``limiter``: what all requests together may do (None: no limit).
-
-    A call that is given up leaves its permits to others. The time that it waits for a permit, or
-    for a place of the model's own client, is not the call's.
-    """
-
-    timeout: float | None = 60.0
-    max_concurrency: int = 8
-    limiter: Limiter | None = None
 
 
 class Caller:

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
@@ -362,3 +363,17 @@ class _State:
                         "further one is made until some of them end"
                     )
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``timeout``: seconds for one call once it has begun (None: no limit); ``max_concurrency``:
+    calls of one batch at a time; ``limiter``: what all requests together may do (None: no limit).
+
+    A call that is given up leaves its permits to others. The time that it waits for a permit, or
+    for a place of the model's own client, is not the call's.
+    """
+
+    timeout: float | None = 60.0
+    max_concurrency: int = 8
+    limiter: Limiter | None = None

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow, call, complete
-from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
 from perspective_rag.judge.support import OfListReader, judge_two
 from perspective_rag.protocols import Judge, Judged, JudgesLists

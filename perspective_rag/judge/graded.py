@@ -15,9 +15,8 @@ from perspective_rag.judge.support import (
     listing_rule,
     sides_rule,
 )
-from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judge
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Vector
 
 GRADES = {"clear": 0.95, "fair": 0.8, "leaning": 0.55}
 """P(support) of a grade."""

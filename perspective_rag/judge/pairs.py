@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow.functions import as_function
-from perspective_rag.flow.steps import Flow, Reply, call, complete
-from perspective_rag.flow.trace import degrade
+from perspective_rag.flow.request import degrade
+from perspective_rag.flow.steps import Flow, Reply, as_function, call, complete
 from perspective_rag.judge.support import in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.listing import ListingRule
-from perspective_rag.types import Matrix
+from perspective_rag.types import ListingRule, Matrix
 from perspective_rag.validation import between, count, from_json, is_number
 
 FILE = "judge.json"

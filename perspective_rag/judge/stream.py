@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from perspective_rag.errors import JudgeError
-from perspective_rag.flow.driver import Limits, run
+from perspective_rag.flow.driver import run
 from perspective_rag.flow.engine import Engine, LocalEngine
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Degradation, Passage, Perspective, Vector

@@ -11,14 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, JudgeError
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Request, degrade, stage
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.flow.trace import degrade, stage
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
+from perspective_rag.options import Calibration
 from perspective_rag.protocols import Embedder, Judge, Judged, JudgesLists, JudgesSides
-from perspective_rag.results import Coverage
 from perspective_rag.text import named, topic_words
-from perspective_rag.types import Candidate, Extraction, Matrix, Passage, Perspective, Proof, Vector
+from perspective_rag.types import (
+    PACKAGED,
+    Candidate,
+    Coverage,
+    Extraction,
+    ListingRule,
+    Matrix,
+    Passage,
+    Perspective,
+    Proof,
+    RelevanceFloor,
+    Vector,
+)
 from perspective_rag.validation import between
 
 _READ = 20_000  # characters of a passage in which the question's words are looked for

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.flow.driver import in_thread
-from perspective_rag.maths.mmr import places
+from perspective_rag.maths.ranking import places
 from perspective_rag.maths.vectors import as_matrix, as_vector, normalised
 from perspective_rag.storage.stored_passages import StoredPassages
 from perspective_rag.types import Hit, Matrix, Passage, Vector

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.flow.driver import Limits, aheld, arun, held, run
-from perspective_rag.flow.limiter import Limiter
+from perspective_rag.flow.driver import aheld, arun, held, run
+from perspective_rag.flow.limiter import Limiter, Limits
 from perspective_rag.flow.steps import Flow, Reply, call
 from perspective_rag.local.chat import messages_of, probabilities_of_choice, spellings
 from perspective_rag.prompts.replies import no_reply

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.trace import Telemetry
+from perspective_rag.flow.request import Telemetry
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.llm_list import LLMListJudge
 from perspective_rag.judge.watched import Watch, WatchedJudge

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import LLMError, LLMReplyError
+from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow, ask, complete
-from perspective_rag.flow.trace import degrade
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.replies import (
     MAX_ITEM_CHARACTERS,

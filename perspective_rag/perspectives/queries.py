@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.errors import ConfigError, LLMError
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow, ask, complete
-from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.replies import bad_reply, distinct, parse_texts, reply_text
 from perspective_rag.protocols import LLM, Expander

@@ -19,9 +19,8 @@ from perspective_rag import Corpus, CorpusError, OnnxMiniLM, Passage, local_pipe
 from perspective_rag.commands.showing import show
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.reporting.terminal import SafeConsole
-from perspective_rag.results import RetrievalResult
 from perspective_rag.testing import RuleJudge, ScriptedLLM
-from perspective_rag.types import Candidate, Trace
+from perspective_rag.types import Candidate, RetrievalResult, Trace
 from perspective_rag_serve.commands.exporting import html, markdown
 from tests.benchmarks.answers_samples import DEBATEQA, DQFS, POOLS
 

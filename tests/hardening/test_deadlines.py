@@ -17,7 +17,8 @@ import pytest
 from perspective_rag import Limiter, PerspectivePipeline, RetrievalError
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import limiter as limiting
-from perspective_rag.flow.driver import Limits, arun, held, in_thread, run
+from perspective_rag.flow.driver import arun, held, in_thread, run
+from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.steps import Call, ask
 from perspective_rag.testing import MemoryStore
 from perspective_rag.testing.samples import QUESTION, SAMPLE

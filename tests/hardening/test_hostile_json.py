@@ -26,12 +26,13 @@ from perspective_rag.extend import report_in
 from perspective_rag.judge.cross_encoder import TwoSidedSettings
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.windows import windows
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule
+from perspective_rag.local.annotations import REPORT, annotations_of
 from perspective_rag.local.corpus import Corpus
+from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import RuleExtractor
-from perspective_rag.results import REPORT, annotations_of
 from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
+from perspective_rag.types import PACKAGED, ListingRule
 from perspective_rag.validation import from_json
 
 DEEP = "[" * 100_000

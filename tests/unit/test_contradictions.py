@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from perspective_rag import Candidate, Passage, Perspective, PerspectivePipeline
-from perspective_rag.identity import voice_of
-from perspective_rag.listing import ListingRule
-from perspective_rag.results import Coverage, RetrievalResult, annotations_of, report_in
+from perspective_rag.local.annotations import annotations_of, report_in
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
-from perspective_rag.types import Trace
+from perspective_rag.types import Coverage, ListingRule, RetrievalResult, Trace, voice_of
 
 CLAIM = "Zoos should be closed"
 FOR = Perspective("support", CLAIM, "support", CLAIM)

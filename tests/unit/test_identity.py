@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.identity import identity_by, normalised_text, passage_key
-from perspective_rag.types import Passage
+from perspective_rag.types import Passage, identity_by, normalised_text, passage_key
 
 
 def key(text="Zoos teach.", id="", **metadata):

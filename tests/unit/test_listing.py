@@ -12,9 +12,16 @@ from hypothesis.extra.numpy import arrays
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.judge.support import contradictions, related, says_nothing
-from perspective_rag.listing import ListingRule, RelevanceFloor
-from perspective_rag.results import Coverage, RetrievalResult
-from perspective_rag.types import Candidate, Passage, Perspective, Trace
+from perspective_rag.types import (
+    Candidate,
+    Coverage,
+    ListingRule,
+    Passage,
+    Perspective,
+    RelevanceFloor,
+    RetrievalResult,
+    Trace,
+)
 
 RULE = ListingRule(0.7, 0.4, 0.2)
 OPPOSED = np.array([[False, True], [True, False]])

@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 
-from perspective_rag.cover.choose import select
 from perspective_rag.cover.guard import CoverageError
+from perspective_rag.cover.select import select
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
@@ -26,7 +26,7 @@ from perspective_rag.local.callables import CallableEmbedder, CallableStore
 from perspective_rag.perspectives.find import extract
 from perspective_rag.perspectives.queries import NoExpansion, expand
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.search.merge import merge
+from perspective_rag.search.candidates import merge
 from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Hit, Passage, Perspective

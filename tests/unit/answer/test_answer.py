@@ -18,12 +18,19 @@ from perspective_rag.answer.sentences import quotable, restates, stands_alone
 from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow.driver import arun, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.listing import ListingRule
+from perspective_rag.flow.request import Recorder
 from perspective_rag.protocols import Answerer
-from perspective_rag.results import Claim, Coverage, RetrievalResult
 from perspective_rag.testing import ScriptedLLM, TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective, Trace
+from perspective_rag.types import (
+    Candidate,
+    Claim,
+    Coverage,
+    ListingRule,
+    Passage,
+    Perspective,
+    RetrievalResult,
+    Trace,
+)
 
 STAY = Perspective("stay", "Zoos protect endangered animals.")
 CLOSE = Perspective("close", "Cages make animals suffer.")
@@ -710,7 +717,7 @@ def test_an_unusable_reply_goes_to_the_fallback(text):
 
 
 def fixed_flow(*claims):
-    from perspective_rag.results import Answer
+    from perspective_rag.types import Answer
 
     yield []
     return Answer(claims)

@@ -39,11 +39,10 @@ from perspective_rag.errors import (
 )
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.steps import call
-from perspective_rag.listing import PACKAGED, SILENT, ListingRule
 from perspective_rag.reporting import charts, html
 from perspective_rag.reporting.bootstrap import Interval
 from perspective_rag.testing import HashEmbedder, MemoryStore
-from perspective_rag.types import Perspective
+from perspective_rag.types import PACKAGED, SILENT, ListingRule, Perspective
 
 
 class MarkJudge:

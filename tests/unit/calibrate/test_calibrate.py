@@ -15,9 +15,9 @@ from perspective_rag.calibrate.fit import Marked, floor_of, listing_of, scale_of
 from perspective_rag.calibrate.marks import Row, chosen, read_rows, write_rows
 from perspective_rag.cli import main
 from perspective_rag.judge.support import relevance_floor, relevance_scale, rule_for
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
-from perspective_rag.options import PipelineOptions
+from perspective_rag.options import Calibration, PipelineOptions
 from perspective_rag.testing import HashEmbedder
+from perspective_rag.types import PACKAGED, ListingRule, RelevanceFloor
 
 OWN = RelevanceFloor(0.60, 0.75)
 CALIBRATION = Calibration("mine", "judge", RelevanceFloor(0.62, 0.75), OWN, ListingRule(0.9, 0.5))

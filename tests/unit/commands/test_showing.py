@@ -12,12 +12,21 @@ import pytest
 
 from perspective_rag.commands.ask import write_json
 from perspective_rag.commands.showing import show
-from perspective_rag.listing import ListingRule
 from perspective_rag.reporting.origins import origin_of
 from perspective_rag.reporting.terminal import SafeConsole
-from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
 from perspective_rag.text import printable
-from perspective_rag.types import Candidate, Passage, Perspective, Query, Trace
+from perspective_rag.types import (
+    Answer,
+    Candidate,
+    Claim,
+    Coverage,
+    ListingRule,
+    Passage,
+    Perspective,
+    Query,
+    RetrievalResult,
+    Trace,
+)
 
 CLAIM = "Zoos are good"
 SIDES = (

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from perspective_rag.cover.choose import choose, source_of, within_limit
+from perspective_rag.cover.select import choose, source_of, within_limit
 from perspective_rag.errors import ConfigError
-from perspective_rag.listing import ListingRule
 from perspective_rag.maths.vectors import first_copies
 from perspective_rag.options import PipelineOptions
-from perspective_rag.types import Candidate, Passage, Perspective
+from perspective_rag.types import Candidate, ListingRule, Passage, Perspective
 
 PRO = Perspective("support", "Zoos should be closed", "support", "Zoos should be closed")
 CON = Perspective("oppose", "Zoos should not be closed", "oppose", "Zoos should be closed")

@@ -11,10 +11,10 @@ import pytest
 
 from perspective_rag.errors import LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow import driver as drivers
-from perspective_rag.flow.driver import Limits, arun, run
-from perspective_rag.flow.limiter import Limiter
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limiter, Limits
+from perspective_rag.flow.request import Recorder, degrade
 from perspective_rag.flow.steps import Call, Reply, call
-from perspective_rag.flow.trace import Recorder, degrade
 from perspective_rag.types import Completion
 
 

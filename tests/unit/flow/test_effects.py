@@ -10,15 +10,15 @@ import pytest
 
 from perspective_rag.errors import ConfigError, JudgeError, PerspectiveRAGError, RetrievalError
 from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.request import Recorder, degrade, note
 from perspective_rag.flow.steps import call, complete
-from perspective_rag.flow.trace import Recorder, degrade, note
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.support import judge as judge_step
 from perspective_rag.local.indexes import NumpyStore
 from perspective_rag.perspectives.find import extract
 from perspective_rag.perspectives.queries import expand
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.search.merge import merge
+from perspective_rag.search.candidates import merge
 from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Extraction, Passage, Perspective, Query

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from perspective_rag import ConfigError, Limiter
-from perspective_rag.flow.driver import Limits, arun, in_thread, run
+from perspective_rag.flow.driver import arun, in_thread, run
+from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.steps import Call
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from perspective_rag.cover.selectors import repair
+from perspective_rag.cover.select import repair
 from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.support import (
     BATCH,
     coverage_of,
@@ -21,9 +21,8 @@ from perspective_rag.judge.support import (
     quotas,
     support_matrix,
 )
-from perspective_rag.listing import ListingRule, RelevanceFloor
 from perspective_rag.testing import TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective
+from perspective_rag.types import Candidate, ListingRule, Passage, Perspective, RelevanceFloor
 
 PRO, CON = Perspective("pro", "yes"), Perspective("con", "no")
 

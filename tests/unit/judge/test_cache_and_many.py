@@ -19,7 +19,7 @@ import pytest
 
 from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage, Perspective

@@ -19,7 +19,7 @@ from perspective_rag import (
     arun,
     run,
 )
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.testing import JUDGE_CHECKS, SAMPLE, HashEmbedder, JudgeCase, MemoryStore
 
 PERSPECTIVES = (Perspective("a", "alpha"), Perspective("b", "beta"))

@@ -6,8 +6,8 @@ import pytest
 
 from perspective_rag import CachedJudge, CascadeJudge
 from perspective_rag.extend import WatchedJudge
-from perspective_rag.listing import ListingRule
 from perspective_rag.testing import TableJudge
+from perspective_rag.types import ListingRule
 
 
 class Offering(TableJudge):

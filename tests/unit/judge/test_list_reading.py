@@ -15,7 +15,7 @@ from perspective_rag.commands.parts import console
 from perspective_rag.errors import ConfigError
 from perspective_rag.extend import WatchedJudge, annotations_of, report_in
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.graded import RULE, GradedJudge
 from perspective_rag.judge.support import (
@@ -25,10 +25,9 @@ from perspective_rag.judge.support import (
     pair_judge,
     quick_judge,
 )
-from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judged
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective, Proof
+from perspective_rag.types import Candidate, ListingRule, Passage, Perspective, Proof
 
 QUESTION = "Should zoos be closed?"
 PRO = Perspective("pro", "Zoos should be closed.", "support", "Zoos should be closed.")

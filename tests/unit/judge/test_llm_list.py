@@ -12,7 +12,7 @@ import pytest
 from perspective_rag import BM25Store, PerspectivePipeline
 from perspective_rag.errors import ConfigError, JudgeError, LLMError
 from perspective_rag.flow.driver import arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm_list import RULE, LLMListJudge
 from perspective_rag.local.llm_cache import CachedLLM
 from perspective_rag.prompts import load_prompt

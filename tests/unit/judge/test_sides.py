@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.cross_encoder import (
@@ -19,9 +19,15 @@ from perspective_rag.judge.cross_encoder import (
     Weighed,
 )
 from perspective_rag.judge.support import read_passages, rule_for
-from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag.testing import TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective
+from perspective_rag.types import (
+    PACKAGED,
+    Candidate,
+    ListingRule,
+    Passage,
+    Perspective,
+    RelevanceFloor,
+)
 
 SIDES = (Perspective("pro", "Zoos teach."), Perspective("con", "Zoos do not teach."))
 STANCES = tuple(

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.maths.coverage import coverage_greedy, joint_coverage
-from perspective_rag.maths.mmr import topk
+from perspective_rag.maths.ranking import coverage_greedy, joint_coverage, topk
 
 NAN = float("nan")
 

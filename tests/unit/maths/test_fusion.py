@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.maths.fusion import reciprocal_rank_fusion, round_robin, seats
+from perspective_rag.maths.ranking import reciprocal_rank_fusion, round_robin, seats
 
 
 def test_ranks_start_at_one_and_the_absent_get_nothing():

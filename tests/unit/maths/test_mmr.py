@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.maths.mmr import mmr, mmr_from_embeddings, scale_relevance, topk
+from perspective_rag.maths.ranking import mmr, mmr_from_embeddings, scale_relevance, topk
 
 
 def brute_force(relevance, similarity, k, weight, first_pick="criterion"):

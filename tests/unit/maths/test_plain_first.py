@@ -22,7 +22,7 @@ from perspective_rag.extend import (
     XQuAD,
 )
 from perspective_rag.local.callables import CallableStore
-from perspective_rag.maths.coverage import plain_first
+from perspective_rag.maths.ranking import plain_first
 from perspective_rag.maths.vectors import overlaps
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.driver import Limits, arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm import LLMJudge
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.queries import LLMExpander

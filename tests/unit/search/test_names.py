@@ -6,10 +6,9 @@ import pytest
 
 from perspective_rag import Corpus, Passage, RuleExtractor, local_pipeline
 from perspective_rag.judge.support import related, relevance_of
-from perspective_rag.listing import RelevanceFloor
-from perspective_rag.search.rank import with_names
+from perspective_rag.search.candidates import with_names
 from perspective_rag.text import named, topic_words
-from perspective_rag.types import Candidate
+from perspective_rag.types import Candidate, RelevanceFloor
 
 FLOOR = RelevanceFloor(0.35, 0.55)
 HOMEWORK = Passage("homework", "A child has worked six hours already.", {"title": "Homework"})

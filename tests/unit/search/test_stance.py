@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from perspective_rag.errors import CapabilityError, ConfigError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.support import BATCH, stance_asked
 from perspective_rag.perspectives.reading import extract_by_rule
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.search.rank import rerank_by_stance, stance_scores
+from perspective_rag.search.candidates import rerank_by_stance, stance_scores
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Candidate, Extraction, Passage, Perspective
 
