@@ -10,21 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.flow.limiter import Limiter, Limits
 from perspective_rag.flow.steps import Call, Note, Reply
 from perspective_rag.options import PipelineOptions
-from perspective_rag.protocols import (
-    Embedder,
-    Judge,
-    Projection,
-    SecondJudge,
-    Selector,
-    Store,
-)
+from perspective_rag.protocols import Embedder, Judge, Projection, SecondJudge, Selector, Store
 from perspective_rag.redaction import scrubbed
 from perspective_rag.text import printable
 from perspective_rag.types import (
@@ -37,6 +30,10 @@ from perspective_rag.types import (
     Vector,
     passage_key,
 )
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Observer(Protocol):
@@ -96,16 +93,15 @@ class Telemetry(Protocol):
         """
 
 
-T = TypeVar("T")
 _LOGGER = logging.getLogger("perspective_rag")
 
 
 @dataclass(slots=True)
 class Recorder:
-    """Gathers the trace of one request, and logs what went wrong in it.
+    """Gathers the trace of one request, tells the observer, and logs what went wrong.
 
-    ``observer`` is told all that it is told. ``refused`` is the error with which strict mode ends
-    the request, also where a component caught it.
+    ``refused`` is the error with which strict mode ends the request, also where a component caught
+    it.
     """
 
     strict: bool = False
@@ -130,18 +126,9 @@ class Recorder:
             self.decisions.append(dict(step.decision))
         if step.warning:
             _LOGGER.warning("%s", step.warning, extra={"perspective_rag": step.decision or {}})
-        if step.degradation is not None:
-            self.degradation(step.degradation)
-
-    def degrade(self, stage: str, message: str, error: Exception | None = None) -> None:
-        """Records a degradation, without secrets; in strict mode raises it."""
-        self.note(Note(degradation=Degradation(stage, message, error)))
-
-    def degradation(self, found: Degradation) -> None:
-        """Keeps a degradation and logs it, once in a request, or raises it in strict mode.
-
-        The log record carries ``Degradation.to_dict()`` as its attribute ``perspective_rag``.
-        """
+        found = step.degradation
+        if found is None:
+            return
         if not self.strict:
             self._keep(found)
             return
@@ -152,12 +139,18 @@ class Recorder:
             self.refused.__cause__ = found.error
         raise self.refused
 
+    def degrade(self, stage: str, message: str, error: Exception | None = None) -> None:
+        """Records a degradation, without secrets; in strict mode raises it."""
+        self.note(Note(degradation=Degradation(stage, message, error)))
+
     def _keep(self, found: Degradation) -> None:
+        """Keeps a degradation and logs it, once in a request, with ``Degradation.to_dict()`` as the
+        log record's attribute ``perspective_rag``.
+        """
         if found not in self.degradations:
             cause = "" if found.error is None else f": {found.error!r}"
-            details = {"perspective_rag": found.to_dict()}
             said = printable(f"degraded, {found.stage}: {found.message}{cause}")
-            _LOGGER.warning("%s", said, extra=details)
+            _LOGGER.warning("%s", said, extra={"perspective_rag": found.to_dict()})
         self.degradations.append(found)
 
     @contextmanager
@@ -183,20 +176,24 @@ class Recorder:
         side.
         """
         for step, reply in zip(calls, replies, strict=True):
-            self._tell(partial(_pass_on, step, reply), None)
+            self._told_of(step, reply)
             self.calls[step.stage] += 1
             self.seconds[step.stage] += seconds / len(calls)
             self.counts.update(step.counts)
             for value in reply.value if isinstance(reply.value, list) else [reply.value]:
                 if isinstance(value, Completion):
-                    self.prompt_tokens += _whole(value.prompt_tokens)
-                    self.completion_tokens += _whole(value.completion_tokens)
+                    self.prompt_tokens += _tokens(value.prompt_tokens)
+                    self.completion_tokens += _tokens(value.completion_tokens)
+
+    def _told_of(self, step: Call, reply: Reply) -> None:
+        self._tell(lambda observer: observer.answered(step, reply), None)
 
     def watched(self, calls: Sequence[Call]) -> list[Call]:
         """The calls to make: those that are asked for, or what the observer makes of them."""
-        if self.observer is None:
-            return list(calls)
-        return [self._tell(partial(_watch, step), step) for step in calls]
+        return [self._watched(step) for step in calls]
+
+    def _watched(self, step: Call) -> Call:
+        return self._tell(lambda observer: observer.calls(step), step)
 
     def failed(self, error: BaseException) -> None:
         """Tells the observer that the request ends in an error."""
@@ -207,7 +204,7 @@ class Recorder:
         try:
             self.observer = telemetry.observe(question, options)
         except Exception as error:
-            self._lost(error)
+            self._lose_observer(error)
 
     def _tell(self, tell: Callable[[Observer], T], otherwise: T) -> T:
         """What the observer says; one that fails is recorded and told nothing more."""
@@ -216,10 +213,10 @@ class Recorder:
         try:
             return tell(self.observer)
         except Exception as error:
-            self._lost(error)
+            self._lose_observer(error)
             return otherwise
 
-    def _lost(self, error: Exception) -> None:
+    def _lose_observer(self, error: Exception) -> None:
         self.observer = None
         said = "it failed and is told nothing more of this request"
         self._keep(Degradation("telemetry", said, scrubbed(error)))
@@ -238,21 +235,9 @@ class Recorder:
         )
 
 
-def _watch(step: Call, observer: Observer) -> Call:
-    return observer.calls(step)
+def _tokens(count: Any) -> int:
+    return count if isinstance(count, int) and count > 0 else 0
 
-
-def _pass_on(step: Call, reply: Reply, observer: Observer) -> None:
-    observer.answered(step, reply)
-
-
-def _whole(tokens: Any) -> int:
-    """Tokens as a model counted them; 0 for what is no count."""
-    return int(tokens) if isinstance(tokens, int) and tokens > 0 else 0
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 RECORDER: ContextVar[Recorder | None] = ContextVar("perspective_rag_recorder", default=None)
 """The recorder of the request that is under way."""
@@ -269,7 +254,7 @@ def note(
     queries: Sequence[Query] = (),
     decision: Mapping[str, Any] | None = None,
     warning: str = "",
-) -> tuple[()]:
+) -> None:
     """Adds to the trace of the request that is under way.
 
     Args:
@@ -277,15 +262,11 @@ def note(
         queries: Queries that are searched.
         decision: What was chosen and why.
         warning: A line for the log.
-
-    Returns:
-        Nothing, as an empty tuple: ``yield from note(...)`` works too.
     """
     recorder().note(Note(counts or {}, queries, decision, warning=warning))
-    return ()
 
 
-def degrade(stage: str, message: str, error: Exception | None = None) -> tuple[()]:
+def degrade(stage: str, message: str, error: Exception | None = None) -> None:
     """Records in the trace that something failed, without the secrets in it; the request goes on.
 
     Args:
@@ -293,14 +274,10 @@ def degrade(stage: str, message: str, error: Exception | None = None) -> tuple[(
         message: What failed, and what is done instead.
         error: What was raised, if anything.
 
-    Returns:
-        Nothing, as an empty tuple: ``yield from degrade(...)`` works too.
-
     Raises:
         PerspectiveRAGError: In strict mode.
     """
-    recorder().note(Note(degradation=Degradation(stage, message, error)))
-    return ()
+    recorder().degrade(stage, message, error)
 
 
 def stage(step: Callable[P, R]) -> Callable[P, R]:

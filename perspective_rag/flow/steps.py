@@ -1,7 +1,7 @@
 """Flows: what a component asks for, and what it is told.
 
 A flow is a generator: multi-step logic written once, carried out synchronously or asynchronously by
-``drivers``. It yields a batch of calls to models and stores, which do not depend on each other, and
+``driver``. It yields a batch of calls to models and stores, which do not depend on each other, and
 is sent a reply for each: so time-outs, limits, strict mode and the trace hold for every call,
 whoever runs it. All else is a plain function. (httpx does this for authentication:
 ``httpx._auth.Auth.auth_flow``.)
@@ -13,16 +13,11 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.types import Degradation, Prompt, Query
 
-if TYPE_CHECKING:
-    pass
-
-
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -41,8 +36,6 @@ class Call:
             would only wait for each other.
         in_caller: True: the call runs in the thread that runs the flow, because what it calls is
             bound to that thread; the time-out cannot cut it.
-        again: True: the call failed beside others and is repeated; the limiter notes whether that
-            works.
     """
 
     stage: str
@@ -53,7 +46,6 @@ class Call:
     counts: Mapping[str, int] = field(default_factory=dict)
     in_turn: bool = False
     in_caller: bool = False
-    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +196,8 @@ def as_function(component: str, function: Any, arguments: Sequence[str]) -> User
     """
     wanted = f"{component} needs a function of ({', '.join(arguments)})"
     if isinstance(function, type) or not callable(function):
-        raise ConfigError(f"{wanted}; got {_shown(function)}")
+        given = f"the class {function.__name__}" if isinstance(function, type) else repr(function)
+        raise ConfigError(f"{wanted}; got {given}")
     name = str(getattr(function, "__name__", type(function).__name__))
     try:
         signature = inspect.signature(function)
@@ -214,7 +207,8 @@ def as_function(component: str, function: Any, arguments: Sequence[str]) -> User
         try:
             signature.bind(*arguments)
         except TypeError as error:
-            raise ConfigError(f"{wanted}; got {name}{_plain(signature)}: {error}") from error
+            own = ", ".join(signature.parameters)
+            raise ConfigError(f"{wanted}; got {name}({own}): {error}") from error
     asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         type(function).__call__
     )
@@ -229,11 +223,3 @@ def as_function(component: str, function: Any, arguments: Sequence[str]) -> User
 
 async def _value_of(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
-
-
-def _plain(signature: inspect.Signature) -> str:
-    return f"({', '.join(signature.parameters)})"
-
-
-def _shown(value: Any) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else repr(value)

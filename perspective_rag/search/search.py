@@ -607,7 +607,7 @@ def _again(calls: Sequence[Call], replies: Sequence[Reply]) -> Flow[list[Reply]]
             return result
     if not failed:
         return result
-    again = yield [replace(calls[index], in_turn=True, again=True) for index in failed]
+    again = yield [replace(calls[index], in_turn=True) for index in failed]
     for index, reply in zip(failed, again, strict=True):
         result[index] = reply
     repeated = sum(reply.error is None for reply in result) - sum(r.error is None for r in replies)
