@@ -8,9 +8,8 @@ Every other module and name is private and may change in any release.
 - Flows: a component that calls models or stores yields its calls (``yield from call(...)``), and
   the pipeline carries them out: concurrency, time-outs, limits and trace, sync and async alike.
   ``note(...)`` and ``degrade(...)`` add to the trace from any component.
-- Selectors choose the k passages from the judged ones: ``PlainFirst`` (the default),
-  ``JointCoverage``, ``GreedyCoverage``, ``XQuAD``, ``MMR``, ``TopK``, or one of your own
-  (``selector=``), which is given a ``Choice`` and returns a ``Selection``.
+- Selectors choose the k passages from the judged ones: ``PlainFirst`` (the default) or one of your
+  own (``selector=``), which is given a ``Choice`` and returns a ``Selection``.
 - Steps: ``extract``, ``expand``, ``search``, ``merge``, ``rank``, ``judge``, ``select`` and
   ``guard`` take the request; ``pipeline.run_step(step, request)`` runs one alone.
 - ``CallableJudge`` and ``CallableExtractor`` make components of plain functions, as
@@ -29,12 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from perspective_rag.cover.guard import guard
 from perspective_rag.cover.select import (
-    MMR,
-    GreedyCoverage,
-    JointCoverage,
     PlainFirst,
-    TopK,
-    XQuAD,
     select,
 )
 from perspective_rag.errors import unknown_name
@@ -124,7 +118,6 @@ __all__ = [
     "ANNOTATIONS",
     "JUDGE_CHECKS",
     "LLM",
-    "MMR",
     "OPTION_NAMES",
     "STORE_CHECKS",
     "TOOL_DESCRIPTION",
@@ -145,8 +138,6 @@ __all__ = [
     "Flow",
     "FusionName",
     "GivenPassages",
-    "GreedyCoverage",
-    "JointCoverage",
     "Judge",
     "JudgeCase",
     "Judged",
@@ -175,10 +166,8 @@ __all__ = [
     "StreamsText",
     "Telemetry",
     "TellsClaims",
-    "TopK",
     "Vector",
     "WatchedJudge",
-    "XQuAD",
     "annotations_of",
     "as_perspectives",
     "ask",

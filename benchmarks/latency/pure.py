@@ -24,7 +24,7 @@ from perspective_rag.addons import cosine, normalised
 from perspective_rag.cover.select import choose
 from perspective_rag.extend import Flow, Matrix, Vector
 from perspective_rag.maths.projection import project_query, projected_scores
-from perspective_rag.maths.ranking import mmr_from_embeddings
+from perspective_rag.maths.ranking import mmr
 from perspective_rag.search.candidates import merge_rankings
 from perspective_rag.search.search import Ranking
 
@@ -164,7 +164,7 @@ class _Steps:
     def mmr(self) -> None:
         """The first 100 by MMR over their cosine to the question."""
         relevance = cosine(self._vectors, self._question[None, :])[:, 0]
-        mmr_from_embeddings(relevance, self._vectors, len(self._vectors), mmr_lambda=MMR_LAMBDA)
+        mmr(relevance, self._vectors, len(self._vectors), mmr_lambda=MMR_LAMBDA)
 
     def select(self) -> None:
         """Five of 100 by relevance and support."""

@@ -19,13 +19,7 @@ from perspective_rag.judge.support import (
     stance_asked,
     support_matrix,
 )
-from perspective_rag.maths.ranking import (
-    coverage_greedy,
-    joint_coverage,
-    mmr_from_embeddings,
-    plain_first,
-    scale_relevance,
-)
+from perspective_rag.maths.ranking import plain_first
 from perspective_rag.maths.vectors import cosine, first_copies, overlaps
 from perspective_rag.options import PipelineOptions
 from perspective_rag.protocols import Choice, Selector
@@ -37,271 +31,8 @@ from perspective_rag.types import (
     Perspective,
     Selection,
     Vector,
+    source_of,
 )
-from perspective_rag.types import source_of as source_of
-
-
-def repair(
-    chosen: Sequence[int],
-    listed: NDArray[np.bool_],
-    support: Matrix,
-    quotas: Sequence[int] | None = None,
-) -> list[int]:
-    """The choice after candidates were swapped until each perspective meets its quota.
-
-    ``chosen`` are rows of ``listed`` and ``support`` (n, m), most useful first: which candidate is
-    listed under which perspective, and P(support). ``quotas`` are counts for the m columns (None: 1
-    each). The listed candidate with the best support takes the place of the last chosen one
-    whose loss leaves no perspective short. When every chosen one is needed (quotas above the number
-    of places) the choice is left as it is.
-    """
-    result = list(chosen)
-    reaches = np.asarray(listed, dtype=bool)
-    wanted = np.ones(support.shape[1], dtype=int) if quotas is None else np.asarray(quotas)
-    for column in np.argsort(reaches[result].sum(axis=0) - wanted, kind="stable").tolist():
-        others = [i for i in np.flatnonzero(reaches[:, column]).tolist() if i not in result]
-        others.sort(key=lambda i: -support[i, column])
-        short = int(wanted[column] - reaches[result, column].sum())
-        for best in others[: max(short, 0)]:
-            place = _least_useful(reaches[result], wanted)
-            if place is None:
-                break
-            result[place] = best
-    return result
-
-
-def _least_useful(covers: NDArray[np.bool_], wanted: NDArray[np.int_]) -> int | None:
-    needed = covers.sum(axis=0) <= wanted
-    for place in reversed(range(len(covers))):
-        if not (covers[place] & needed).any():
-            return place
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class PlainFirst:
-    """The default: what plain search returns, exchanged where that covers more.
-
-    The best exchange is made first, as long as one improves the value of ``JointCoverage``, with 1
-    / log2(1 + place in plain search) as relevance; at most half of the k give their places to
-    others (``maths.coverage.plain_first``). Then candidates come in that are listed under a
-    perspective short of its quota. Where plain search is one-sided, each perspective that it lacks
-    has a quota of k / m (rounded down): one passage against four would still lean the way the
-    search does.
-    """
-
-    def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses, with 1 - ``coverage_weight`` as the weight of relevance.
-
-        Args:
-            choice: The candidates, and what is known of them.
-            k: Maximum number to choose.
-
-        Returns:
-            min(k, n) candidates; their scores never rise.
-        """
-        picked = plain_first(
-            choice.support,
-            k,
-            plain=choice.plain,
-            relevance_weight=1.0 - choice.coverage_weight,
-            weights=choice.weights,
-            overlaps=choice.overlaps,
-        )
-        return _fill_quotas(choice, picked, _quotas_where_one_sided(choice, k))
-
-
-@dataclass(frozen=True, slots=True)
-class JointCoverage:
-    """The set that most probably covers every perspective, wherever it comes from.
-
-    It maximises w mean(rel_i) + (1 - w) prod over p of C_p(S), smoothed, where C_p(S) = 1 - prod
-    over i in S of (1 - P_ip) is the probability that the set S covers perspective p, and w = 1 -
-    ``coverage_weight``. With two perspectives the product is MRecall@k in expectation (BERDS,
-    section 3). See ``maths.coverage.joint_coverage``.
-    """
-
-    def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses, then lets in what is listed under a perspective short of its quota.
-
-        Args:
-            choice: The candidates, and what is known of them.
-            k: Maximum number to choose.
-
-        Returns:
-            min(k, n) candidates; their scores never rise.
-        """
-        picked = joint_coverage(
-            choice.relevance,
-            choice.support,
-            k,
-            relevance_weight=1.0 - choice.coverage_weight,
-            weights=choice.weights,
-        )
-        return _fill_quotas(choice, picked, choice.quotas)
-
-
-@dataclass(frozen=True, slots=True)
-class GreedyCoverage:
-    """One after the other, by relevance and by the judged coverage that each adds.
-
-    Each pick maximises w rel_i + (1 - w) sum over p of u_p P_ip prod over picked j of (1 - P_jp):
-    xQuAD with a judge's P(support) (Santos, Macdonald and Ounis, WWW 2010). See
-    ``maths.coverage.coverage_greedy``.
-
-    Args:
-        relevance_weight: w in [0, 1]; higher = more relevance, less coverage.
-    """
-
-    relevance_weight: float = 0.5
-
-    def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses one candidate after the other.
-
-        Args:
-            choice: The candidates, and what is known of them.
-            k: Maximum number to choose.
-
-        Returns:
-            min(k, n) candidates, in the order picked, with the value of each pick.
-        """
-        return coverage_greedy(
-            choice.relevance,
-            choice.support,
-            k,
-            relevance_weight=self.relevance_weight,
-            weights=choice.weights,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class XQuAD:
-    """``GreedyCoverage`` by cosines of passage and perspective, without a judge.
-
-    The method of Santos, Macdonald and Ounis, WWW 2010.
-
-    Args:
-        relevance_weight: In [0, 1]; higher = more relevance, less coverage.
-        inferred: True: a perspective weighs as much as the relevant passages are near to it
-            (RxQuAD).
-    """
-
-    relevance_weight: float = 0.5
-    inferred: bool = False
-
-    def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses one candidate after the other.
-
-        Args:
-            choice: The candidates, and what is known of them.
-            k: Maximum number to choose.
-
-        Returns:
-            min(k, n) candidates, in the order picked, with the value of each pick.
-
-        Raises:
-            ConfigError: A cosine to the question or to a perspective is not known.
-        """
-        relevance = _check_known(choice.cosines, "the question").clip(0.0, 1.0)
-        nearness = _check_known(choice.nearness, "the perspectives").clip(0.0, 1.0)
-        weights = relevance @ nearness if self.inferred else choice.weights
-        return coverage_greedy(
-            relevance, nearness, k, relevance_weight=self.relevance_weight, weights=weights
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class MMR:
-    """Relevant, and unlike what was chosen before.
-
-    Each pick maximises w Sim1(i) - (1 - w) max over picked j of Sim2(i, j), by the cosines to the
-    question and between the candidates (Carbonell and Goldstein, SIGIR 1998; BERDS, Equation 1).
-    See ``maths.mmr.mmr``.
-
-    Args:
-        mmr_lambda: w in [0, 1]; 1.0 = relevance alone, lower = more diversity.
-    """
-
-    mmr_lambda: float = 0.5
-
-    def select(self, choice: Choice, k: int) -> Selection:
-        """Chooses one candidate after the other.
-
-        Args:
-            choice: The candidates, and what is known of them.
-            k: Maximum number to choose.
-
-        Returns:
-            min(k, n) candidates, in the order picked, with the value of each pick.
-
-        Raises:
-            ConfigError: A vector of a candidate, or its cosine to the question, is not known.
-        """
-        if choice.embeddings is None:
-            raise _unknown_error("vectors of the candidates")
-        relevance = scale_relevance(_check_known(choice.cosines, "the question"))
-        return mmr_from_embeddings(relevance, choice.embeddings, k, mmr_lambda=self.mmr_lambda)
-
-
-@dataclass(frozen=True, slots=True)
-class TopK:
-    """The first k of plain search with the question, whatever a judge says."""
-
-    def select(self, choice: Choice, k: int) -> Selection:
-        """Takes the first k.
-
-        Args:
-            choice: The candidates, and what is known of them.
-            k: Maximum number to choose.
-
-        Returns:
-            min(k, n) candidates, with 1 / place as score.
-        """
-        order = choice.plain_order()[:k]
-        return Selection(tuple(order), tuple(1.0 / place for place in range(1, len(order) + 1)))
-
-
-def _quotas_where_one_sided(choice: Choice, k: int) -> list[int]:
-    """The quotas, raised to k / m for what none of plain search's first k is listed under, while
-    one of them is listed under another perspective.
-    """
-    shown = choice.listed[choice.plain_order()[:k]]
-    found = [bool(shown[:, side].any()) for side in range(shown.shape[1])]
-    share = k // len(found) if any(found) else 0
-    return [
-        own if there else max(own, share) for own, there in zip(choice.quotas, found, strict=True)
-    ]
-
-
-def _fill_quotas(choice: Choice, picked: Selection, quotas: Sequence[int]) -> Selection:
-    """The selection once each perspective has its quota, where candidates are listed under it. One
-    that comes in has the score of the place it takes, so that scores never rise.
-    """
-    chosen = repair(picked.indices, choice.listed, choice.support, quotas)
-    return Selection(tuple(chosen), tuple(picked.scores))
-
-
-def _check_known(cosines: Vector | Matrix, to: str) -> Vector:
-    if np.isnan(cosines).any():
-        raise _unknown_error(f"cosines of the candidates to {to}")
-    return cosines
-
-
-def _unknown_error(what: str) -> ConfigError:
-    return ConfigError(f"this selector needs {what}: pass embedder=, or choose by another selector")
-
-
-def within_limit(groups: Sequence[Hashable], limit: int | None) -> list[int]:
-    """The places of the first ``limit`` members of each group, in order; None keeps all."""
-    if limit is None:
-        return list(range(len(groups)))
-    seen: Counter[Hashable] = Counter()
-    kept = []
-    for place, group in enumerate(groups):
-        seen[group] += 1
-        if seen[group] <= limit:
-            kept.append(place)
-    return kept
 
 
 @stage
@@ -322,21 +53,17 @@ def select(
     Returns:
         At most k candidates, in the order to show them.
     """
-    try:
-        return _select_by(request.selector, request, extraction, candidates)
-    except Exception as error:
-        if request.selector is None:
-            raise
-        name = type(request.selector).__name__
-        degrade("select", f"selector {name} failed, the default chose", error)
+    if request.selector is not None:
+        try:
+            return _select_by(request.selector, request, extraction, candidates)
+        except Exception as error:
+            name = type(request.selector).__name__
+            degrade("select", f"selector {name} failed, the default chose", error)
     return _select_by(PlainFirst(), request, extraction, candidates)
 
 
 def _select_by(
-    selector: Selector | None,
-    request: Request,
-    extraction: Extraction,
-    candidates: Sequence[Candidate],
+    selector: Selector, request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     perspectives = extraction.perspectives
     by_stance = request.options.rerank == "stance" and stance_asked(extraction) is not None
@@ -376,24 +103,20 @@ def choose(
     """
     sources = [source_of(each.passage) for each in candidates]
     if plain:
-        kept = within_limit(sources, options.max_per_source)
+        kept = _within_limit(sources, options.max_per_source)
         return [candidates[i] for i in kept[: options.k]]
     if not perspectives or not candidates:
         return _first_k(candidates, sources, options)
+    chooser = selector or PlainFirst()
     first = _copies(candidates)
     pool = [i for i, same in enumerate(first) if i == same]
     while True:
-        given = choice_of(
-            [candidates[i] for i in pool],
-            perspectives,
-            options,
-            rule=rule,
-            exclusive=exclusive,
-            vectors=vectors,
+        given = _choice_of(
+            [candidates[i] for i in pool], perspectives, options, rule, exclusive, vectors or {}
         )
-        picked = _check((selector or PlainFirst()).select(given, options.k), selector, len(pool))
+        picked = _check(chooser.select(given, options.k), chooser, len(pool))
         chosen = [pool[i] for i in picked.indices]
-        kept = within_limit([sources[i] for i in chosen], options.max_per_source)
+        kept = _within_limit([sources[i] for i in chosen], options.max_per_source)
         if len(kept) == len(chosen):
             break
         # A source with more than its share stays with its first ones; the choice is made again.
@@ -401,7 +124,7 @@ def choose(
         held = {chosen[place] for place in kept}
         pool = [i for i in pool if sources[i] not in crowded or i in held]
     order = [*chosen, *(i for i in range(len(candidates)) if i not in set(pool) and first[i] != i)]
-    kept = within_limit([sources[i] for i in order], options.max_per_source)
+    kept = _within_limit([sources[i] for i in order], options.max_per_source)
     filled = [order[place] for place in kept][: options.k]
     scores = list(picked.scores) or [0.0]
     scores = [*scores, *[scores[-1]] * (len(filled) - len(scores))]
@@ -411,7 +134,18 @@ def choose(
     ]
 
 
-def _check(picked: Selection, selector: Selector | None, available: int) -> Selection:
+def _within_limit(groups: Sequence[Hashable], limit: int | None) -> list[int]:
+    """The places of the first ``limit`` members of each group, in order; None keeps all."""
+    seen: Counter[Hashable] = Counter()
+    kept = []
+    for place, group in enumerate(groups):
+        seen[group] += 1
+        if limit is None or seen[group] <= limit:
+            kept.append(place)
+    return kept
+
+
+def _check(picked: Selection, selector: Selector, available: int) -> Selection:
     """The selection, if it is one; raises ConfigError that names the selector for others."""
     places = getattr(picked, "indices", None)
     if (
@@ -427,14 +161,13 @@ def _check(picked: Selection, selector: Selector | None, available: int) -> Sele
     return picked
 
 
-def choice_of(
+def _choice_of(
     candidates: Sequence[Candidate],
     perspectives: Sequence[Perspective],
     options: PipelineOptions,
-    *,
     rule: ListingRule,
-    exclusive: bool = False,
-    vectors: Mapping[str, Vector] | None = None,
+    exclusive: bool,
+    vectors: Mapping[str, Vector],
 ) -> Choice:
     """The candidates, in their order, as arrays for a selector."""
     rows = _embeddings(candidates)
@@ -447,7 +180,7 @@ def choice_of(
         plain=_plain_places(candidates),
         overlaps=overlaps([each.passage.text for each in candidates]),
         cosines=np.array([each.scores.get("relevance", np.nan) for each in candidates]),
-        nearness=_nearness(rows, [(vectors or {}).get(each.text) for each in perspectives]),
+        nearness=_nearness(rows, [vectors.get(each.text) for each in perspectives]),
         embeddings=None if np.isnan(rows).all() else rows,
         coverage_weight=options.coverage_weight,
     )
@@ -504,13 +237,97 @@ def _first_k(
     while True:
         first = first_copies([each.passage.text for each in candidates[:looked_at]])
         fresh = [i for i, same in enumerate(first) if i == same]
-        kept = within_limit([sources[i] for i in fresh], options.max_per_source)
+        kept = _within_limit([sources[i] for i in fresh], options.max_per_source)
         if len(kept) >= options.k or looked_at >= len(candidates):
             break
         looked_at *= 2
     order = [*fresh, *(i for i, same in enumerate(first) if i != same)]
-    kept = within_limit([sources[i] for i in order], options.max_per_source)
+    kept = _within_limit([sources[i] for i in order], options.max_per_source)
     return [candidates[order[place]] for place in kept[: options.k]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFirst:
+    """The default: what plain search returns, exchanged where that covers more.
+
+    The best exchange is made first, as long as one makes it more probable that the k cover every
+    perspective, against 1 / log2(1 + place in plain search) as relevance; at most half of the k
+    give their places to others (``maths.ranking.plain_first``). Then candidates come in that are
+    listed under a perspective short of its quota. Where plain search is one-sided, each perspective
+    that it lacks has a quota of k / m (rounded down): one passage against four would still lean the
+    way the search does.
+    """
+
+    def select(self, choice: Choice, k: int) -> Selection:
+        """Chooses, with 1 - ``coverage_weight`` as the weight of relevance.
+
+        Args:
+            choice: The candidates, and what is known of them.
+            k: Maximum number to choose.
+
+        Returns:
+            min(k, n) candidates; their scores never rise.
+        """
+        picked = plain_first(
+            choice.support,
+            k,
+            plain=choice.plain,
+            relevance_weight=1.0 - choice.coverage_weight,
+            weights=choice.weights,
+            overlaps=choice.overlaps,
+        )
+        # One that comes in has the score of the place it takes, so that scores never rise.
+        wanted = _quotas_where_one_sided(choice, k)
+        chosen = repair(picked.indices, choice.listed, choice.support, wanted)
+        return Selection(tuple(chosen), tuple(picked.scores))
+
+
+def _quotas_where_one_sided(choice: Choice, k: int) -> list[int]:
+    """The quotas, raised to k / m for what none of plain search's first k is listed under, while
+    one of them is listed under another perspective.
+    """
+    shown = choice.listed[choice.plain_order()[:k]]
+    found = [bool(shown[:, side].any()) for side in range(shown.shape[1])]
+    share = k // len(found) if any(found) else 0
+    return [
+        own if there else max(own, share) for own, there in zip(choice.quotas, found, strict=True)
+    ]
+
+
+def repair(
+    chosen: Sequence[int],
+    listed: NDArray[np.bool_],
+    support: Matrix,
+    quotas: Sequence[int] | None = None,
+) -> list[int]:
+    """The choice after candidates were swapped until each perspective meets its quota.
+
+    ``chosen`` are rows of ``listed`` and ``support`` (n, m), most useful first: which candidate is
+    listed under which perspective, and P(support). ``quotas`` are counts for the m columns (None: 1
+    each). The listed candidate with the best support takes the place of the last chosen one
+    whose loss leaves no perspective short. When every chosen one is needed (quotas above the number
+    of places) the choice is left as it is.
+    """
+    result = list(chosen)
+    wanted = np.ones(support.shape[1], dtype=int) if quotas is None else np.asarray(quotas)
+    for column in np.argsort(listed[result].sum(axis=0) - wanted, kind="stable").tolist():
+        others = [i for i in np.flatnonzero(listed[:, column]).tolist() if i not in result]
+        others.sort(key=lambda i: -support[i, column])
+        short = int(wanted[column] - listed[result, column].sum())
+        for best in others[: max(short, 0)]:
+            place = _least_useful(listed[result], wanted)
+            if place is None:
+                break
+            result[place] = best
+    return result
+
+
+def _least_useful(covers: NDArray[np.bool_], wanted: NDArray[np.int_]) -> int | None:
+    needed = covers.sum(axis=0) <= wanted
+    for place in reversed(range(len(covers))):
+        if not (covers[place] & needed).any():
+            return place
+    return None
 
 
 def check_chosen(request: Request, chosen: Sequence[Candidate]) -> list[Candidate]:

@@ -15,7 +15,7 @@ from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import judge_best_first, stance_asked
 from perspective_rag.maths.ranking import (
-    mmr_from_embeddings,
+    mmr,
     reciprocal_rank_fusion,
     round_robin,
     scale_relevance,
@@ -321,7 +321,7 @@ def _rank(
         relevance = np.array([c.score for c in placed]) / max(c.score for c in placed)
     if diverse:
         scaled = scale_relevance(relevance)
-        picked = mmr_from_embeddings(scaled, vectors, len(placed), mmr_lambda=options.mmr_lambda)
+        picked = mmr(scaled, vectors, len(placed), mmr_lambda=options.mmr_lambda)
     else:
         picked = topk(relevance, len(placed))
     ordered = []
