@@ -62,7 +62,6 @@ from perspective_rag.types import (
     Perspective,
     RetrievalResult,
     identity_by,
-    pipeline_in_a_line,
 )
 from perspective_rag.validation import check_components
 
@@ -143,7 +142,12 @@ class PerspectivePipeline:
         self.options = (options or PipelineOptions()).override(**changes)
         check_capabilities(store, embedder, judge, self.options)
 
-    __repr__ = pipeline_in_a_line
+    def __repr__(self) -> str:
+        """``PerspectivePipeline(FaissStore, judge=LLMJudge, options=PipelineOptions(k=6))``."""
+        components = {"embedder": self.embedder, "judge": self.judge, "extractor": self.extractor}
+        parts = [type(self.store).__name__]
+        parts += [f"{name}={type(c).__name__}" for name, c in components.items() if c is not None]
+        return f"{type(self).__name__}({', '.join(parts)}, options={self.options!r})"
 
     def retrieve(
         self,

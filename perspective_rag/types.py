@@ -218,20 +218,6 @@ class Proof:
         """
         return passage.text[self.start : self.end]
 
-    def in_printable(self, passage: Passage) -> tuple[int, int] | None:
-        """Where the words stand in the text as it is shown, without what cannot be printed.
-
-        Args:
-            passage: The passage that they stand in.
-
-        Returns:
-            Start and end in characters. None where what is not printable cuts through the words.
-        """
-        before, words = printable(passage.text[: self.start]), printable(self.of(passage))
-        if not words or not printable(passage.text).startswith(before + words):
-            return None
-        return len(before), len(before) + len(words)
-
     def to_dict(self, passage: Passage) -> dict[str, Any]:
         """Where the words stand, and the words, as JSON-ready values.
 
@@ -669,72 +655,6 @@ def _leads(ahead: NDArray[np.floating[Any]], lead: float) -> NDArray[np.bool_]:
     return (ahead >= lead) & (ahead > 0.0)  # a tie is no lead, however small the lead asked for
 
 
-WIDTH = 100
-_READ = 50 * WIDTH  # characters of a text that are looked at for its line
-
-
-def result_in_a_line(result: Any) -> str:
-    """``RetrievalResult('Should ...?', 5 passages, 2 of 2 perspectives covered)``."""
-    parts = [repr(shortened(result.question, 60)), _number_of(len(result.candidates), "passage")]
-    if result.coverage.judged:
-        parts.append(_coverage_in_words(result))
-    elif result.perspectives:
-        parts.append(f"{_number_of(len(result.perspectives), 'perspective')} not judged")
-    if result.trace.degradations:
-        parts.append(_number_of(len(result.trace.degradations), "degradation"))
-    return f"RetrievalResult({', '.join(parts)})"
-
-
-def result_in_lines(result: Any) -> str:
-    """A line for the question, each perspective, passage and degradation."""
-    lines = [result.question]
-    state: dict[str, str] = {}
-    if result.coverage.judged:
-        for word in ("covered", "missing", "unjudged"):
-            state |= {each.id: word for each in getattr(result.coverage, word)}
-    for each in result.perspectives:
-        lines.append(f"  [{each.id}] {each.text} ({state.get(each.id, 'not judged')})")
-    if result.caution:
-        lines.append(f"  {result.caution}")
-    if result.says_nothing:
-        lines.append("  no passage is about the question")
-    states = result.coverage.states
-    for number, (candidate, state) in enumerate(
-        zip(result.candidates, states, strict=True), start=1
-    ):
-        sides = ", ".join(each.id for each in result.supports(candidate))
-        said = f"[{sides or state}] " if result.perspectives else ""
-        lines.append(f"{number:2}. {said}{candidate.passage.text}")
-    for degradation in result.trace.degradations:
-        lines.append(f"  degraded, {degradation.stage}: {degradation.message}")
-    return "\n".join(shortened(printable(line[:_READ]), WIDTH, indent=True) for line in lines)
-
-
-def pipeline_in_a_line(pipeline: Any) -> str:
-    """``PerspectivePipeline(FaissStore, judge=LLMJudge, options=PipelineOptions(k=6))``."""
-    components = {name: getattr(pipeline, name) for name in ("embedder", "judge", "extractor")}
-    parts = [type(pipeline.store).__name__]
-    parts += [f"{name}={type(c).__name__}" for name, c in components.items() if c is not None]
-    return f"{type(pipeline).__name__}({', '.join(parts)}, options={pipeline.options!r})"
-
-
-def shortened(text: str, length: int, *, indent: bool = False) -> str:
-    """A text in one line of at most ``length`` characters; ``indent`` keeps the spaces before."""
-    before = text[: len(text) - len(text.lstrip())] if indent else ""
-    line = before + " ".join(text.split())
-    return line if len(line) <= length else line[: length - 3].rstrip() + "..."
-
-
-def _coverage_in_words(result: Any) -> str:
-    total = len(result.coverage.perspectives)
-    noun = "perspective" if total == 1 else "perspectives"
-    return f"{len(result.coverage.covered)} of {total} {noun} covered"
-
-
-def _number_of(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
     """Which perspectives a set of passages supports: those under which any passage is listed.
@@ -797,18 +717,26 @@ class Coverage:
     @property
     def covered(self) -> tuple[Perspective, ...]:
         """Perspectives that at least one passage supports."""
-        found = list(map(bool, np.atleast_1d(self.listed.any(axis=0))))
-        return tuple(p for p, there in zip(self.perspectives, found, strict=True) if there)
+        return self._those(self.listed.any(axis=0))
 
     @property
     def missing(self) -> tuple[Perspective, ...]:
         """Perspectives that were judged on every passage about the question and found in none."""
-        return self._uncovered(with_gaps=False)
+        return self._those(~self.listed.any(axis=0) & ~self._gaps())
 
     @property
     def unjudged(self) -> tuple[Perspective, ...]:
         """Perspectives not found so far, with passages that could not be judged."""
-        return self._uncovered(with_gaps=True)
+        return self._those(~self.listed.any(axis=0) & self._gaps())
+
+    def _gaps(self) -> NDArray[np.bool_]:
+        gaps = np.isnan(self.support)
+        if self.related is not None and self.related.any():  # else nothing was read
+            gaps = gaps & self.related[:, None]
+        return np.asarray(gaps.any(axis=0))
+
+    def _those(self, there: Any) -> tuple[Perspective, ...]:
+        return tuple(p for p, so in zip(self.perspectives, there.tolist(), strict=True) if so)
 
     @property
     def complete(self) -> bool:
@@ -834,18 +762,6 @@ class Coverage:
         if self.contradicts is None:
             return np.zeros((len(listed), len(listed)), dtype=bool)
         return np.asarray(listed @ self.contradicts.astype(int) @ listed.T > 0)
-
-    def _uncovered(self, *, with_gaps: bool) -> tuple[Perspective, ...]:
-        gaps = np.isnan(self.support)
-        if self.related is not None and self.related.any():  # else nothing was read
-            gaps = gaps & self.related[:, None]
-        unknown = list(map(bool, np.atleast_1d(gaps.any(axis=0))))
-        found = list(map(bool, np.atleast_1d(self.listed.any(axis=0))))
-        return tuple(
-            p
-            for p, gap, there in zip(self.perspectives, unknown, found, strict=True)
-            if not there and bool(gap) == with_gaps
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """The coverage as JSON-ready values; NaN becomes None."""
@@ -899,9 +815,6 @@ class RetrievalResult:
     caution: str = ""
     reported: NDArray[np.bool_] | None = None
     says_nothing: bool = False
-
-    __repr__ = result_in_a_line
-    __str__ = result_in_lines
 
     def __post_init__(self) -> None:
         if self.coverage is None:
@@ -1034,6 +947,54 @@ class RetrievalResult:
             "single_source": [each.id for each in self.single_source],
             "trace": self.trace.to_dict(),
         }
+
+    def __repr__(self) -> str:
+        """``RetrievalResult('Should ...?', 5 passages, 2 of 2 perspectives covered)``."""
+        parts = [repr(_shortened(self.question, 60)), _number_of(len(self.candidates), "passage")]
+        sides = _number_of(len(self.perspectives), "perspective")
+        if self.coverage.judged:
+            parts.append(f"{len(self.coverage.covered)} of {sides} covered")
+        elif self.perspectives:
+            parts.append(f"{sides} not judged")
+        if self.trace.degradations:
+            parts.append(_number_of(len(self.trace.degradations), "degradation"))
+        return f"RetrievalResult({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        """A line for the question, each perspective, passage and degradation."""
+        lines = [self.question]
+        words: dict[str, str] = {}
+        if self.coverage.judged:
+            for word in ("covered", "missing", "unjudged"):
+                words |= {each.id: word for each in getattr(self.coverage, word)}
+        for each in self.perspectives:
+            lines.append(f"  [{each.id}] {each.text} ({words.get(each.id, 'not judged')})")
+        if self.caution:
+            lines.append(f"  {self.caution}")
+        if self.says_nothing:
+            lines.append("  no passage is about the question")
+        for place, state in enumerate(self.coverage.states):
+            candidate = self.candidates[place]
+            sides = ", ".join(each.id for each in self.supports(candidate))
+            said = f"[{sides or state}] " if self.perspectives else ""
+            lines.append(f"{place + 1:2}. {said}{candidate.passage.text}")
+        for degradation in self.trace.degradations:
+            lines.append(f"  degraded, {degradation.stage}: {degradation.message}")
+        return "\n".join(_shortened(printable(line[:_READ]), _WIDTH) for line in lines)
+
+
+_WIDTH = 100
+_READ = 50 * _WIDTH  # characters of a text that are looked at for its line
+
+
+def _shortened(text: str, length: int) -> str:
+    """A text in one line of at most ``length`` characters, with the spaces before it."""
+    line = text[: len(text) - len(text.lstrip())] + " ".join(text.split())
+    return line if len(line) <= length else line[: length - 3].rstrip() + "..."
+
+
+def _number_of(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 Checked = Literal["", "quoted", "side", "supported"]

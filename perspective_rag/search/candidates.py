@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,11 +37,9 @@ from perspective_rag.types import (
     Candidate,
     Extraction,
     Hit,
-    Passage,
     Perspective,
     Query,
     Vector,
-    passage_key,
 )
 
 
@@ -131,26 +129,15 @@ def merge(
     fusion = fusion or request.options.fusion
     if fusion == "seats":
         rankings, keys = yield from in_own_order(request, rankings, keys)
-    return _merge(rankings, keys, fusion)
+    return fuse(rankings, keys, fusion)
 
 
-def merge_rankings(
-    rankings: Sequence[Ranking],
-    *,
-    fusion: str = "seats",
-    key: Callable[[Passage], str] = passage_key,
-) -> list[Candidate]:
-    """One candidate for each passage, best first; ``fusion`` and the scores are those of ``merge``.
-
-    Passages are the same when ``key`` says so; the first hit's text is kept.
-    """
-    keys = [[key(hit.passage) for hit in ranking.hits] for ranking in rankings]
-    return _merge(rankings, keys, fusion)
-
-
-def _merge(
+def fuse(
     rankings: Sequence[Ranking], keys: Sequence[Sequence[str]], fusion: str
 ) -> list[Candidate]:
+    """One candidate for each key of the hits, best first, as ``merge`` says; the first hit's text
+    is kept.
+    """
     brought: dict[str, str] = {}
     if fusion == "rrf":
         weights = [QUESTION_WEIGHT if r.query.perspective is None else 1.0 for r in rankings]

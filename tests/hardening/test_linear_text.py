@@ -111,7 +111,6 @@ from perspective_rag.types import (
     Trace,
     normalised_text,
     passage_key,
-    result_in_lines,
 )
 from perspective_rag.validation import from_json
 from perspective_rag_scale.sinks.documents import without_nul
@@ -292,7 +291,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "fence": lambda text: fence([text]),
     "shorten": lambda text: shorten(text, 50_000),
     "fill": _filled,
-    "result in lines": lambda text: result_in_lines(_result(text)),
+    "result in lines": lambda text: str(_result(text)),
     "write_json": lambda text: write_json(_result(text), Answer(())),
     "slug": slug,
     "redacted": redacted,
@@ -398,7 +397,6 @@ SHORT_TEXTS = (
 
 
 OF_NAMES = {
-    "check_first_pick",
     "check_labels",
     "check_of",
     "described_base",

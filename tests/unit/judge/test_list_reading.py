@@ -27,7 +27,7 @@ from perspective_rag.judge.support import (
 )
 from perspective_rag.protocols import Judged
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM, TableJudge
-from perspective_rag.types import Candidate, ListingRule, Passage, Perspective, Proof
+from perspective_rag.types import Candidate, ListingRule, Passage, Perspective
 
 QUESTION = "Should zoos be closed?"
 PRO = Perspective("pro", "Zoos should be closed.", "support", "Zoos should be closed.")
@@ -171,19 +171,6 @@ def test_the_terminal_shows_the_words_of_proof(capsys):
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "small cages” make the animals ill" in out
     assert "… many things" in out  # from the middle on
-
-
-def test_unprintable_characters_do_not_move_the_mark():
-    text = "\x1b[31mZoos\x1b[0m\u202e make animals ill \x1b]0;x\x07and sad."
-    passage = Passage("p", text)
-    start = text.index("make")
-    proof = Proof(start, start + len("make animals ill"))
-    span = proof.in_printable(passage)
-    assert span is not None
-    from perspective_rag.text import printable
-
-    assert printable(text)[slice(*span)] == "make animals ill"
-    assert Proof(1, 3).in_printable(passage) is None  # within an escape sequence
 
 
 # judges in front
