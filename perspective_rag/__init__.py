@@ -90,85 +90,57 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "answer.extractive": ["ExtractiveAnswerer"],
-    "answer.grounded": ["GroundedAnswerer"],
-    "cover.guard": ["CoverageError"],
-    "errors": [
-        "CapabilityError",
-        "ConfigError",
-        "CorpusError",
-        "EngineError",
-        "JudgeError",
-        "LLMError",
-        "LLMReplyError",
-        "MissingDependency",
-        "PerspectiveRAGError",
-        "RetrievalError",
-    ],
-    "flow.driver": ["arun", "run"],
-    "flow.engine": ["LocalEngine"],
-    "flow.limiter": ["Limiter"],
-    "judge.cache": ["CachedJudge"],
-    "judge.cascade": ["CascadeJudge"],
-    "judge.cross_encoder": ["CrossEncoderJudge"],
-    "judge.llm": ["LLMJudge"],
-    "judge.llm_list": ["LLMListJudge"],
-    "judge.pairs": ["CallableJudge"],
-    "local.bm25": ["BM25Store"],
-    "local.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
-    "local.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
-    "local.corpus": ["CachedEmbedder", "Corpus"],
-    "local.indexes": ["FaissStore", "NumpyStore"],
-    "local.judges": ["load_judge"],
-    "local.llm_cache": ["CachedLLM"],
-    "local.local_pipeline": ["local_pipeline"],
-    "local.onnx_minilm": ["OnnxMiniLM"],
-    "local.openai_compatible": ["OpenAICompatibleLLM"],
-    "local.sentence_transformers": ["SentenceTransformerEmbedder"],
-    "local.telemetry": ["OpenTelemetry"],
-    "options": ["Calibration", "PipelineOptions"],
-    "perspectives.find": ["CallableExtractor"],
-    "perspectives.llm": ["LLMExtractor"],
-    "perspectives.queries": ["LLMExpander", "NoExpansion", "StatementExpander"],
-    "perspectives.reading": ["GivenPerspectives", "RuleExtractor"],
-    "pipeline": ["PerspectivePipeline"],
-    "types": [
-        "Answer",
-        "Candidate",
-        "Claim",
-        "Completion",
-        "Coverage",
-        "Degradation",
-        "Extraction",
-        "Hit",
-        "ListingRule",
-        "Passage",
-        "passage_key",
-        "Perspective",
-        "Prompt",
-        "Proof",
-        "Query",
-        "RetrievalResult",
-        "Trace",
-    ],
+    "answer.extractive": "ExtractiveAnswerer",
+    "answer.grounded": "GroundedAnswerer",
+    "cover.guard": "CoverageError",
+    "errors": (
+        "CapabilityError ConfigError CorpusError EngineError JudgeError LLMError "
+        "LLMReplyError MissingDependency PerspectiveRAGError RetrievalError"
+    ),
+    "flow.driver": "arun run",
+    "flow.engine": "LocalEngine",
+    "flow.limiter": "Limiter",
+    "judge.cache": "CachedJudge",
+    "judge.cascade": "CascadeJudge",
+    "judge.cross_encoder": "CrossEncoderJudge",
+    "judge.llm": "LLMJudge",
+    "judge.llm_list": "LLMListJudge",
+    "judge.pairs": "CallableJudge",
+    "local.bm25": "BM25Store",
+    "local.callables": "CallableEmbedder CallableLLM CallableStore",
+    "local.contexts": "ContextReader Score coverage_score listed_score",
+    "local.corpus": "CachedEmbedder Corpus",
+    "local.indexes": "FaissStore NumpyStore",
+    "local.judges": "load_judge",
+    "local.llm_cache": "CachedLLM",
+    "local.local_pipeline": "local_pipeline",
+    "local.onnx_minilm": "OnnxMiniLM",
+    "local.openai_compatible": "OpenAICompatibleLLM",
+    "local.sentence_transformers": "SentenceTransformerEmbedder",
+    "local.telemetry": "OpenTelemetry",
+    "options": "Calibration PipelineOptions",
+    "perspectives.find": "CallableExtractor",
+    "perspectives.llm": "LLMExtractor",
+    "perspectives.queries": "LLMExpander NoExpansion StatementExpander",
+    "perspectives.reading": "GivenPerspectives RuleExtractor",
+    "pipeline": "PerspectivePipeline",
+    "types": (
+        "Answer Candidate Claim Completion Coverage Degradation Extraction Hit ListingRule "
+        "Passage passage_key Perspective Prompt Proof Query RetrievalResult Trace"
+    ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME_OF)
 
 
 _ADDONS = {
-    "perspective_rag_scale": [
-        "OpenAICompatibleEmbedder",
-        "RayEngine",
-        "RayLLM",
-        "RemoteEmbedder",
-        "RemoteJudge",
-        "VLLMEngine",
-    ],
-    "perspective_rag_train": ["judge_many"],
+    "perspective_rag_scale": (
+        "OpenAICompatibleEmbedder RayEngine RayLLM RemoteEmbedder RemoteJudge VLLMEngine"
+    ),
+    "perspective_rag_train": "judge_many",
 }
-_ADDON_OF = {name: addon for addon, names in _ADDONS.items() for name in names}
+_ADDON_OF = {name: addon for addon, names in _ADDONS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -59,7 +59,6 @@ from perspective_rag.options import (
     FusionName,
     Options,
     ProjectionName,
-    RerankName,
     changed_options,
 )
 from perspective_rag.perspectives.find import CallableExtractor, extract
@@ -154,7 +153,6 @@ __all__ = [
     "ProjectionName",
     "Reply",
     "Request",
-    "RerankName",
     "Reranked",
     "SchemaFirst",
     "ScoreKind",

@@ -129,12 +129,10 @@ ProjectionName = Literal[
 ]
 CoveragePolicy = Literal["annotate", "require", "off"]
 FusionName = Literal["seats", "rrf", "round-robin"]
-RerankName = Literal["none", "stance"]
 
 PROJECTIONS: tuple[str, ...] = get_args(ProjectionName)
 COVERAGE_POLICIES: tuple[str, ...] = get_args(CoveragePolicy)
 FUSIONS: tuple[str, ...] = get_args(FusionName)
-RERANKS: tuple[str, ...] = get_args(RerankName)
 
 # Names other libraries use for the same knob, in the same direction.
 ALIASES = {
@@ -154,7 +152,6 @@ class ChoiceOptions(TypedDict, total=False):
 
     k: int
     mmr_lambda: float
-    rerank: RerankName
     discover: int
     judge_k: int
     reread_k: int
@@ -202,9 +199,6 @@ class PipelineOptions:
         projection: How a query's vector is changed by its perspective: "none", a method of PIR
             (Section 3.1) such as "pap", "adaptive" (chosen for each query from what it finds), or a
             ``Projection`` of your own.
-        rerank: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
-            question asks for, by max(0, relevance) P(stance); "none" leaves that to the choice of
-            k.
         fusion: How the rankings of several queries become one pool. "seats": the question and each
             perspective fill equal shares of what is judged, each in its own order; "rrf":
             reciprocal ranks added up, the question's twice; "round-robin": the queries in turn.
@@ -246,7 +240,6 @@ class PipelineOptions:
     fetch_k: int = 50
     mmr_lambda: float = 1.0
     projection: ProjectionName | Projection = "none"
-    rerank: RerankName = "none"
     fusion: FusionName = "seats"
     discover: int = 0
     max_queries: int = 12
@@ -283,7 +276,6 @@ class PipelineOptions:
             _one_of("projection", self.projection, PROJECTIONS)
         elif isinstance(self.projection, type) or not isinstance(self.projection, Projection):
             raise ConfigError(f"projection must be a name or a Projection, got {self.projection!r}")
-        _one_of("rerank", self.rerank, RERANKS)
         _one_of("fusion", self.fusion, FUSIONS)
         _one_of("coverage", self.coverage, COVERAGE_POLICIES)
         if self.relevance_floor is not None:

@@ -16,7 +16,6 @@ from perspective_rag.judge.support import (
     listed,
     quotas,
     rule_of,
-    stance_asked,
     support_matrix,
 )
 from perspective_rag.maths.ranking import plain_first
@@ -41,9 +40,8 @@ def select(
 ) -> list[Candidate]:
     """Chooses k passages by the request's selector.
 
-    Where that fails, the trace records it and ``PlainFirst`` chooses. Where nothing was judged, or
-    ``rerank="stance"`` has put first what the question asks for, the order of the candidates
-    decides.
+    Where that fails, the trace records it and ``PlainFirst`` chooses. Where nothing was judged, the
+    order of the candidates decides.
 
     Args:
         request: The question, its options and the selector.
@@ -65,13 +63,9 @@ def select(
 def _select_by(
     selector: Selector, request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
-    perspectives = extraction.perspectives
-    by_stance = request.options.rerank == "stance" and stance_asked(extraction) is not None
-    if by_stance or not is_judged(request, extraction):
-        perspectives = ()
     return choose(
         candidates,
-        perspectives,
+        extraction.perspectives if is_judged(request, extraction) else (),
         request.options,
         rule=rule_of(request, extraction),
         exclusive=extraction.exclusive,

@@ -549,17 +549,6 @@ def is_judged(request: Request, extraction: Extraction) -> bool:
     return asked and request.judge is not None
 
 
-def stance_asked(extraction: Extraction) -> Perspective | None:
-    """The side of a claim that a question asks for ("find a claim that opposes: X"), or None.
-
-    None where several sides are asked for: then coverage, not one side, is what is wanted.
-    """
-    if len(extraction.perspectives) != 1:
-        return None
-    (perspective,) = extraction.perspectives
-    return perspective if perspective.stance is not None and perspective.claim else None
-
-
 def judge_best_first(
     by: Judge,
     perspectives: Sequence[Perspective],

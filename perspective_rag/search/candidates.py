@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from perspective_rag.errors import ConfigError
 from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow
-from perspective_rag.judge.support import judge_best_first, stance_asked
 from perspective_rag.maths.ranking import (
     mmr,
     reciprocal_rank_fusion,
@@ -22,9 +18,8 @@ from perspective_rag.maths.ranking import (
     seats,
     topk,
 )
-from perspective_rag.maths.vectors import as_vector, cosine
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.options import FusionName
-from perspective_rag.protocols import Judge
 from perspective_rag.search.search import (
     Ranking,
     embed_queries,
@@ -37,7 +32,6 @@ from perspective_rag.types import (
     Candidate,
     Extraction,
     Hit,
-    Perspective,
     Query,
     Vector,
 )
@@ -385,76 +379,14 @@ def _measure(candidate: Candidate, own: Vector) -> Candidate:
     return replace(candidate, scores={**candidate.scores, "relevance": value})
 
 
-def stance_scores(relevance: ArrayLike, support: ArrayLike) -> Vector:
-    """max(0, relevance) P(stance): wanted is what is relevant and takes the side, so both count.
-
-    ``relevance`` has shape (n,), higher is better, in any unit, since a factor common to all
-    changes no order. ``support`` (n,) is in [0, 1]; NaN, where the judge gave no answer, counts as
-    the mean of the others, so that a passage is neither raised nor lowered for it (1 where none was
-    judged: the order of relevance). Raises ConfigError for shapes that differ and values outside.
-    """
-    near = as_vector(relevance, "relevance")
-    sides = np.asarray(support, dtype=np.float64)
-    if sides.shape != near.shape:
-        raise ConfigError(f"support has shape {sides.shape}, relevance {near.shape}")
-    judged = ~np.isnan(sides)
-    if np.any((sides[judged] < 0.0) | (sides[judged] > 1.0)):
-        raise ConfigError("support holds values outside [0, 1]")
-    unknown = float(sides[judged].mean()) if judged.any() else 1.0
-    scores: Vector = np.maximum(near, 0.0) * np.where(judged, sides, unknown)
-    return scores
-
-
-def rerank_by_stance(
-    judge: Judge, asked: Perspective, candidates: Sequence[Candidate], *, limit: int
-) -> Flow[list[Candidate]]:
-    """The first ``limit`` candidates by ``stance_scores``; the others follow in their order.
-
-    The judge is asked in batches, and the pairs are counted in the trace. What it could not judge
-    is recorded and keeps the place that its relevance gives it; when it fails throughout, the order
-    is the old one. Relevance is the best score of the searches, or 1 / log2(1 + place) where scores
-    are missing or not above 0. ``scores`` gains ``stance``.
-    """
-    head = yield from judge_best_first(
-        judge, [asked], candidates[:limit], k=limit, limit=limit, rule=None
-    )
-    support = [c.support.get(asked.id, math.nan) for c in head]
-    if all(math.isnan(value) for value in support):
-        return list(candidates)
-    values = stance_scores(_relevance(head), support)
-    order = np.argsort(-values, kind="stable")
-    best = [
-        replace(
-            head[i], score=float(values[i]), scores={**head[i].scores, "stance": float(values[i])}
-        )
-        for i in order
-    ]
-    return [*best, *candidates[limit:]]
-
-
-def _relevance(candidates: Sequence[Candidate]) -> Vector:
-    found = [
-        max(
-            (v for name, v in c.scores.items() if name == "relevance" or name[:7] == "search:"),
-            default=0.0,
-        )
-        for c in candidates
-    ]
-    if min(found, default=0.0) > 0.0:
-        return np.array(found)
-    places: Vector = 1.0 / np.log2(np.arange(2, len(candidates) + 2))
-    return places
-
-
 @stage
 def rank(
     request: Request, extraction: Extraction, candidates: Sequence[Candidate]
 ) -> Flow[list[Candidate]]:
-    """Puts the candidates in order: by relevance, and under ``rerank="stance"`` by stance.
+    """Puts the candidates in the order of relevance.
 
     Under ``fusion="seats"`` the ``judge_k`` candidates that hold a seat come before all others:
-    relevance orders them and does not decide who is among them. Under ``rerank="stance"``, of the
-    first ``judge_k``, those come first that take the side the question asks for.
+    relevance orders them and does not decide who is among them.
 
     Args:
         request: The question and its options.
@@ -471,12 +403,6 @@ def rank(
     if request.options.mmr_lambda < 1.0:
         depth = None  # diversity is looked for among all that was fetched
     ranked = yield from rank_by_relevance(request, extraction.root, candidates, depth=depth)
-    asked = stance_asked(extraction) if request.options.rerank == "stance" else None
-    if asked is None or request.judge is None:
-        return ranked
-    ranked = yield from rerank_by_stance(
-        request.judge, asked, ranked, limit=request.options.judge_k
-    )
     return ranked
 
 

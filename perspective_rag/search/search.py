@@ -50,8 +50,6 @@ def check_capabilities(
         raise CapabilityError(
             "mmr_lambda below 1.0 compares passages by their vectors: pass embedder="
         )
-    if options.rerank == "stance" and judge is None:
-        raise CapabilityError('rerank="stance" asks a judge: pass judge=')
     if options.discover and judge is None:
         raise CapabilityError("discover compares what the passages say: pass judge=")
     if options.coverage == "require" and judge is None:

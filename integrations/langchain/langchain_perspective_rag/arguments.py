@@ -38,7 +38,6 @@ from perspective_rag.extend import (
     FusionName,
     Judge,
     Options,
-    RerankName,
     ScoreKind,
     Selector,
     Telemetry,
@@ -113,8 +112,6 @@ class RetrieverWithOptions(BaseRetriever):
     """In [0, 1]; 1.0 = relevance alone, lower = more diversity."""
     projection: Any = _DEFAULT.projection
     """How a query's vector is changed by its perspective."""
-    rerank: RerankName = _DEFAULT.rerank
-    """"stance": what takes the side that the question asks for comes first."""
     fusion: FusionName = _DEFAULT.fusion
     """How the rankings of the queries become one."""
     discover: int = _DEFAULT.discover
