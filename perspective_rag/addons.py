@@ -12,6 +12,7 @@ from perspective_rag.answer.groups import Groups, grouped
 from perspective_rag.answer.reported import only_reports
 from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
 from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.errors import between, count, is_number
 from perspective_rag.extensions import part
 from perspective_rag.flow.driver import undone_when_given_up, waiting
 from perspective_rag.flow.engine import Engine
@@ -80,7 +81,14 @@ from perspective_rag.storage.files import (
 )
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
-from perspective_rag.text import escaped, printable, shares_words, split_sentences, text_key
+from perspective_rag.text import (
+    escaped,
+    from_json,
+    json_ready,
+    printable,
+    shares_words,
+    split_sentences,
+    text_key,
+)
 from perspective_rag.types import PACKAGED as PACKAGED_FLOOR
 from perspective_rag.types import State, Verdict
-from perspective_rag.validation import between, count, from_json, is_number, json_ready

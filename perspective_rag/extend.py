@@ -31,7 +31,7 @@ from perspective_rag.cover.select import (
     PlainFirst,
     select,
 )
-from perspective_rag.errors import unknown_name
+from perspective_rag.errors import check_component, unknown_name
 from perspective_rag.flow.driver import in_thread, map_in_threads
 from perspective_rag.flow.request import Observer, Request, Telemetry, degrade, note
 from perspective_rag.flow.steps import Call, Flow, Note, Reply, ask, call, complete
@@ -99,8 +99,8 @@ from perspective_rag.protocols import (
 from perspective_rag.redaction import scrubbing, secrets_of, without_secrets
 from perspective_rag.search.candidates import merge, rank
 from perspective_rag.search.search import matrix_of, scored_hits, search
+from perspective_rag.text import copy_metadata
 from perspective_rag.types import Matrix, Selection, Vector
-from perspective_rag.validation import check_component, copy_metadata
 
 if TYPE_CHECKING:
     from perspective_rag.testing import (

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from perspective_rag.errors import ConfigError, unknown_name
+from perspective_rag.errors import ConfigError, between, count, is_number, unknown_name
 from perspective_rag.protocols import Projection
 from perspective_rag.storage.files import replace_file
+from perspective_rag.text import from_json
 from perspective_rag.types import ListingRule, RelevanceFloor
-from perspective_rag.validation import between, count, from_json, is_number
 
 if TYPE_CHECKING:  # typing has it from Python 3.11 on; nothing needs it while running
     from typing_extensions import Unpack

@@ -19,7 +19,7 @@ from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.reported import only_reports
 from perspective_rag.cover.guard import guard, require_coverage
 from perspective_rag.cover.select import check_chosen, select
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, check_components
 from perspective_rag.flow.driver import arun, run
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.request import Request, Telemetry, whole_request
@@ -63,7 +63,6 @@ from perspective_rag.types import (
     RetrievalResult,
     identity_by,
 )
-from perspective_rag.validation import check_components
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

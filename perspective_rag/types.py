@@ -11,10 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, is_number
 from perspective_rag.redaction import redacted, scrubbed
-from perspective_rag.text import nfkc, printable, valid
-from perspective_rag.validation import as_text, is_number, json_ready, valid_fields
+from perspective_rag.text import as_text, json_ready, nfkc, printable, valid, valid_fields
 
 Stance = Literal["support", "oppose"]
 

@@ -24,6 +24,7 @@ from perspective_rag.answer.sentences import (
     tells,
 )
 from perspective_rag.answer.standing import standing
+from perspective_rag.errors import count
 from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import pair_judge, read_passages
@@ -38,7 +39,6 @@ from perspective_rag.types import (
     Passage,
     RetrievalResult,
 )
-from perspective_rag.validation import count
 
 MOST_JUDGED = 300
 """Sentences that are judged: those of very long passages would be thousands."""

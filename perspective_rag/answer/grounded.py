@@ -13,7 +13,7 @@ from perspective_rag.answer.citations import MARK, citation_keys, without_marks
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.standing import standing, unread
 from perspective_rag.answer.streaming import StreamedReply
-from perspective_rag.errors import LLMError, LLMReplyError
+from perspective_rag.errors import LLMError, LLMReplyError, count
 from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow, Reply, ask, call, complete
 from perspective_rag.prompts import fence, load_prompt, shorten
@@ -21,7 +21,6 @@ from perspective_rag.prompts.replies import bad_reply, parse_json, parse_list, r
 from perspective_rag.protocols import LLM, Answerer, StreamsText
 from perspective_rag.text import split_sentences, text_key
 from perspective_rag.types import Answer, Claim, Completion, Prompt, RetrievalResult
-from perspective_rag.validation import count
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

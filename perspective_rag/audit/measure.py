@@ -11,12 +11,11 @@ import numpy as np
 
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.audit.reading import Reading, Support, key_of, rule_of
-from perspective_rag.errors import CapabilityError, ConfigError, RetrievalError
+from perspective_rag.errors import CapabilityError, ConfigError, RetrievalError, between
 from perspective_rag.options import Calibration
 from perspective_rag.protocols import Embedder, Judge, Store
 from perspective_rag.redaction import scrubbed
 from perspective_rag.types import Degradation, ListingRule, Matrix, Passage
-from perspective_rag.validation import between
 
 NEUTRAL = "neutral"
 

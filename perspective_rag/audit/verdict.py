@@ -7,9 +7,9 @@ from typing import Literal
 
 from perspective_rag.audit.error import Bounds
 from perspective_rag.audit.figures import TELLING, AuditFigures
+from perspective_rag.errors import between
 from perspective_rag.reporting.bootstrap import Interval
 from perspective_rag.types import Degradation
-from perspective_rag.validation import between
 
 Outcome = Literal["passed", "missed", "cannot tell", "measured"]
 

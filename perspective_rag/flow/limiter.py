@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from perspective_rag.validation import count
+from perspective_rag.errors import count
 
 _CURRENT: ContextVar[Work | None] = ContextVar("perspective_rag_work", default=None)
 

@@ -16,8 +16,8 @@ from perspective_rag.judge.support import OfListReader, judge_two
 from perspective_rag.protocols import Judge, Judged, JudgesLists
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import open_cache
+from perspective_rag.text import from_json
 from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
-from perspective_rag.validation import from_json
 
 
 class CachedJudge(OfListReader, TableOfPairs):

@@ -10,14 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, between
 from perspective_rag.flow.steps import Flow, Reply, call
 from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import FILE, JudgeSettings, stored_in
 from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
 from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
 from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Vector
-from perspective_rag.validation import between
 
 # What models call the three classes.
 _CLASS_NAMES = {

@@ -9,13 +9,12 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
+from perspective_rag.errors import ConfigError, JudgeError, MissingDependency, between
 from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow, Reply, as_function, call, complete
 from perspective_rag.judge.support import in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
-from perspective_rag.validation import between
 
 
 def revision_of(judge: Judge) -> str:

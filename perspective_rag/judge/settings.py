@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, between, count, is_number
+from perspective_rag.text import from_json
 from perspective_rag.types import ListingRule, Matrix
-from perspective_rag.validation import between, count, from_json, is_number
 
 FILE = "judge.json"
 OFFSET = "second_text_offset"

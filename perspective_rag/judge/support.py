@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import ConfigError, JudgeError
+from perspective_rag.errors import ConfigError, JudgeError, between
 from perspective_rag.flow.request import Request, degrade, stage
 from perspective_rag.flow.steps import Flow, complete
 from perspective_rag.options import Calibration
@@ -29,7 +29,6 @@ from perspective_rag.types import (
     RelevanceFloor,
     Vector,
 )
-from perspective_rag.validation import between
 
 _READ = 20_000  # characters of a passage in which the question's words are looked for
 

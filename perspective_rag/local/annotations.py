@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.text import from_json
 from perspective_rag.types import Candidate, RetrievalResult, State
-from perspective_rag.validation import from_json
 
 ScoreKind = Literal["similarity", "selection"]
 """What a returned document's score is: its similarity to the question, or its place in the choice.

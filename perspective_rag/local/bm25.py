@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency
+from perspective_rag.errors import MissingDependency, count
 from perspective_rag.flow.driver import in_thread
 from perspective_rag.local.indexes import indexable, passing
 from perspective_rag.perspectives.words import word_band
 from perspective_rag.storage.folders import check_sealed, folder_in_work, remove_left, seal
 from perspective_rag.types import Hit, Passage, Vector
-from perspective_rag.validation import count
 
 _SHORTEST, _LONG = 4, 9
 """Letters of a word from which one letter, and from which two letters may be wrong."""

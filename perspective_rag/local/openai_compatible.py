@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.errors import ConfigError, MissingDependency, count, is_number
 from perspective_rag.flow.driver import aheld, arun, held, run
 from perspective_rag.flow.limiter import Limiter, Limits
 from perspective_rag.flow.steps import Flow, Reply, call
@@ -23,7 +23,6 @@ from perspective_rag.prompts.replies import no_reply
 from perspective_rag.redaction import public, public_address, secrets_of, without_secrets
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Prompt
-from perspective_rag.validation import count, is_number
 
 # Of a request that a server refuses: what it may not know.
 _MAY_NOT_KNOW = ("response_format", "stream_options")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, check_component
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.request import Telemetry
 from perspective_rag.judge.cross_encoder import packaged_judge
@@ -20,7 +20,6 @@ from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Expander, Extractor, Judge, Selector, Store
 from perspective_rag.types import Passage
-from perspective_rag.validation import check_component
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -10,10 +10,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, between, count
 from perspective_rag.maths.vectors import as_matrix, as_vector, normalised
 from perspective_rag.types import Matrix, Selection, Vector
-from perspective_rag.validation import between, count
 
 Id = TypeVar("Id", bound=Hashable)
 

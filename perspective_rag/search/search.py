@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import CapabilityError, ConfigError, RetrievalError, unknown_name
+from perspective_rag.errors import (
+    CapabilityError,
+    ConfigError,
+    RetrievalError,
+    is_number,
+    unknown_name,
+)
 from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Call, Flow, Reply, call
 from perspective_rag.judge.windows import titled_pieces
@@ -31,7 +37,6 @@ from perspective_rag.protocols import (
     Store,
 )
 from perspective_rag.types import Candidate, Extraction, Hit, Matrix, Passage, Query, Vector
-from perspective_rag.validation import is_number
 
 
 def check_capabilities(

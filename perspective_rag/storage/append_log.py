@@ -12,7 +12,7 @@ from typing import IO, Any
 from perspective_rag.errors import ConfigError
 from perspective_rag.storage.files import make_private
 from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json
 
 _SAME_INPUT = "give the same input in the same order and the same judge, or another file"
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.storage.unpacking import unpacked
-from perspective_rag.text import valid
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json, valid
 
 
 def make_private(path: Path) -> None:

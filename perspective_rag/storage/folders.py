@@ -15,7 +15,7 @@ from pathlib import Path
 from perspective_rag.errors import ConfigError
 from perspective_rag.storage.append_log import hold
 from perspective_rag.storage.fingerprint import file_sha256
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json
 
 _LOCK = ".lock"
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import CorpusError
+from perspective_rag.text import from_json
 from perspective_rag.types import Passage
-from perspective_rag.validation import from_json
 
 _LINES, _OFFSETS = "passages.jsonl", "offsets.npy"
 _HASHES, _POSITIONS = "id_hashes.npy", "id_positions.npy"

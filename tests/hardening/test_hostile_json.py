@@ -32,8 +32,8 @@ from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
+from perspective_rag.text import from_json
 from perspective_rag.types import PACKAGED, ListingRule
-from perspective_rag.validation import from_json
 
 DEEP = "[" * 100_000
 TEXTS = [

@@ -87,6 +87,7 @@ from perspective_rag.storage.files import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import (
     escaped,
+    from_json,
     nfkc,
     printable,
     seen_keys,
@@ -112,7 +113,6 @@ from perspective_rag.types import (
     normalised_text,
     passage_key,
 )
-from perspective_rag.validation import from_json
 from perspective_rag_scale.sinks.documents import without_nul
 from perspective_rag_serve.view import span_of
 from perspective_rag_serve.writing import plain

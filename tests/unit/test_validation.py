@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perspective_rag import ConfigError
-from perspective_rag.validation import between, count, is_number
+from perspective_rag.errors import between, count, is_number
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(3)])

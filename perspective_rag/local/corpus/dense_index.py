@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.errors import ConfigError, CorpusError, count
 from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.local.corpus.embedding import embedded_windows
 from perspective_rag.local.corpus.loading import Corpus
@@ -23,8 +23,8 @@ from perspective_rag.protocols import Embedder
 from perspective_rag.storage.append_log import hold
 from perspective_rag.storage.files import make_private, make_private_folder, replace_file
 from perspective_rag.storage.folders import has_date, set_date
+from perspective_rag.text import from_json
 from perspective_rag.types import Matrix, Passage
-from perspective_rag.validation import count, from_json
 
 WINDOW = 2048
 """Rows after which progress is kept; within them, texts are embedded in order of length."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perspective_rag.errors import ConfigError, unknown_name
+from perspective_rag.errors import ConfigError, count, unknown_name
 from perspective_rag.local.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.local.corpus.records import (
     COLUMNS,
@@ -18,7 +18,6 @@ from perspective_rag.local.corpus.records import (
 )
 from perspective_rag.local.corpus.tables import parquet_records
 from perspective_rag.storage.unpacking import MOST_UNPACKED
-from perspective_rag.validation import count
 
 
 @dataclass(frozen=True, slots=True)
