@@ -77,7 +77,6 @@ from perspective_rag.prompts.tool import (
 from perspective_rag.protocols import (
     LLM,
     Answerer,
-    Choice,
     CompletesMany,
     Embedder,
     Expander,
@@ -100,7 +99,7 @@ from perspective_rag.redaction import scrubbing, secrets_of, without_secrets
 from perspective_rag.search.candidates import merge, rank
 from perspective_rag.search.search import matrix_of, scored_hits, search
 from perspective_rag.text import copy_metadata
-from perspective_rag.types import Matrix, Selection, Vector
+from perspective_rag.types import Choice, Matrix, Selection, Vector
 
 if TYPE_CHECKING:
     from perspective_rag.testing import (

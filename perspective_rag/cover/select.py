@@ -21,9 +21,10 @@ from perspective_rag.judge.support import (
 from perspective_rag.maths.ranking import plain_first
 from perspective_rag.maths.vectors import cosine, first_copies, overlaps
 from perspective_rag.options import PipelineOptions
-from perspective_rag.protocols import Choice, Selector
+from perspective_rag.protocols import Selector
 from perspective_rag.types import (
     Candidate,
+    Choice,
     Extraction,
     ListingRule,
     Matrix,
