@@ -278,7 +278,7 @@ def _repr(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plain:
+class Plain:
     """The query as it is."""
 
     name: str = "none"
@@ -332,7 +332,7 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Adaptive:
+class Adaptive:
     """Chosen for each query from what it finds; see ``maths.adaptive``."""
 
     name: str = "adaptive"
@@ -360,8 +360,8 @@ class _Adaptive:
         return Reranked(choice.scores(rows), choice.to_dict())
 
 
-_PLAIN = _Plain()
-_NAMED: Mapping[str, Projection] = {"none": _PLAIN, "adaptive": _Adaptive()}
+_PLAIN = Plain()
+_NAMED: Mapping[str, Projection] = {"none": _PLAIN, "adaptive": Adaptive()}
 
 
 def projection_for(given: str | Projection) -> Projection:

@@ -248,7 +248,7 @@ def test_json_is_read_at_one_place():
         and isinstance(node.value, ast.Name)
         and node.value.id == "json"
     ]
-    assert [call.partition(":")[0] for call in calls] == ["validation.py"]
+    assert [call.partition(":")[0] for call in calls] == ["text.py"]
 
 
 @pytest.mark.parametrize("text", [DEEP, DEEP.encode()])
