@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
     from perspective_rag.judge.llm_list import LLMListJudge as LLMListJudge
     from perspective_rag.judge.pairs import CallableJudge as CallableJudge
-    from perspective_rag.local.bm25 import BM25Store as BM25Store
     from perspective_rag.local.callables import CallableEmbedder as CallableEmbedder
     from perspective_rag.local.callables import CallableLLM as CallableLLM
     from perspective_rag.local.callables import CallableStore as CallableStore
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from perspective_rag.local.contexts import listed_score as listed_score
     from perspective_rag.local.corpus import CachedEmbedder as CachedEmbedder
     from perspective_rag.local.corpus import Corpus as Corpus
-    from perspective_rag.local.indexes import FaissStore as FaissStore
-    from perspective_rag.local.indexes import NumpyStore as NumpyStore
     from perspective_rag.local.judges import load_judge as load_judge
     from perspective_rag.local.llm_cache import CachedLLM as CachedLLM
     from perspective_rag.local.local_pipeline import local_pipeline as local_pipeline
@@ -55,9 +52,9 @@ if TYPE_CHECKING:
     from perspective_rag.local.openai_compatible import (
         OpenAICompatibleLLM as OpenAICompatibleLLM,
     )
-    from perspective_rag.local.sentence_transformers import (
-        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
-    )
+    from perspective_rag.local.stores import BM25Store as BM25Store
+    from perspective_rag.local.stores import FaissStore as FaissStore
+    from perspective_rag.local.stores import NumpyStore as NumpyStore
     from perspective_rag.local.telemetry import OpenTelemetry as OpenTelemetry
     from perspective_rag.options import Calibration as Calibration
     from perspective_rag.options import PipelineOptions as PipelineOptions
@@ -106,17 +103,15 @@ _HOMES = {
     "judge.llm": "LLMJudge",
     "judge.llm_list": "LLMListJudge",
     "judge.pairs": "CallableJudge",
-    "local.bm25": "BM25Store",
     "local.callables": "CallableEmbedder CallableLLM CallableStore",
-    "local.contexts": "ContextReader Score coverage_score listed_score",
+    "local.contexts": "ContextReader coverage_score listed_score Score",
     "local.corpus": "CachedEmbedder Corpus",
-    "local.indexes": "FaissStore NumpyStore",
     "local.judges": "load_judge",
     "local.llm_cache": "CachedLLM",
     "local.local_pipeline": "local_pipeline",
     "local.onnx_minilm": "OnnxMiniLM",
     "local.openai_compatible": "OpenAICompatibleLLM",
-    "local.sentence_transformers": "SentenceTransformerEmbedder",
+    "local.stores": "BM25Store FaissStore NumpyStore",
     "local.telemetry": "OpenTelemetry",
     "options": "Calibration PipelineOptions",
     "perspectives.find": "CallableExtractor",
@@ -136,7 +131,8 @@ __all__ = sorted(_HOME_OF)
 
 _ADDONS = {
     "perspective_rag_scale": (
-        "OpenAICompatibleEmbedder RayEngine RayLLM RemoteEmbedder RemoteJudge VLLMEngine"
+        "OpenAICompatibleEmbedder RayEngine RayLLM RemoteEmbedder RemoteJudge "
+        "SentenceTransformerEmbedder VLLMEngine"
     ),
     "perspective_rag_train": "judge_many",
 }

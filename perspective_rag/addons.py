@@ -15,26 +15,26 @@ from perspective_rag.answer.supporting import supporting_sentences
 from perspective_rag.errors import between, count, is_number
 from perspective_rag.extensions import part
 from perspective_rag.flow.driver import undone_when_given_up, waiting
-from perspective_rag.flow.engine import Engine
+from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.flow.limiter import Cancelled, Limits, Work
 from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL as PACKAGED_JUDGE
-from perspective_rag.judge.cross_encoder import TwoSides, class_columns
+from perspective_rag.judge.cross_encoder import class_columns
 from perspective_rag.judge.llm import PRESETS
 from perspective_rag.judge.models import PairEncoder
-from perspective_rag.judge.pairs import revision_of
+from perspective_rag.judge.pairs import Pair, judge_pairs, revision_of
 from perspective_rag.judge.settings import FILE as JUDGE_FILE
 from perspective_rag.judge.settings import OFFSET as SECOND_TEXT_OFFSET
 from perspective_rag.judge.settings import (
     JudgeSettings,
     LargerSettings,
     SideWeights,
+    TwoSides,
     Weighing,
     log_odds,
     personal,
     stored_in,
 )
-from perspective_rag.judge.stream import Pair, judge_stream
 from perspective_rag.judge.support import quick_judge
 from perspective_rag.judge.windows import titled_pieces, windows
 from perspective_rag.local.annotations import similarity_of
@@ -44,15 +44,16 @@ from perspective_rag.local.chat import (
     choice_probabilities,
     markers_in,
     messages_of,
+    normalised_mass,
     spellings,
 )
 from perspective_rag.local.corpus.embedding import embedded
 from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
-from perspective_rag.local.in_process import InProcessLLM
-from perspective_rag.local.indexes import predicate
-from perspective_rag.local.local_pipeline import LocalArguments, list_judge, with_sides
+from perspective_rag.local.corpus.records import Record, as_record
+from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pipeline_over
 from perspective_rag.local.loop_thread import LoopThread
-from perspective_rag.maths.vectors import as_vector, cosine, first_copies, normalised
+from perspective_rag.local.stores import predicate
+from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, first_copies, normalised
 from perspective_rag.perspectives.clauses import statement_of
 from perspective_rag.perspectives.find import extraction_of
 from perspective_rag.perspectives.follow_up import QuestionThread, follow_up
@@ -70,8 +71,8 @@ from perspective_rag.prompts.replies import (
 from perspective_rag.redaction import public_address, redacted, scrubbed
 from perspective_rag.reporting.html import render as render_page
 from perspective_rag.reporting.origins import Origin, origin_of
-from perspective_rag.storage.append_log import AppendLog, OrderedLog
 from perspective_rag.storage.files import (
+    hold,
     json_lines,
     json_object,
     make_private,
@@ -81,6 +82,7 @@ from perspective_rag.storage.files import (
 )
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
+from perspective_rag.storage.ordered_log import OrderedLog
 from perspective_rag.text import (
     escaped,
     from_json,

@@ -38,7 +38,7 @@ from perspective_rag.flow.steps import Call, Flow, Note, Reply, ask, call, compl
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.pairs import CallableJudge
 from perspective_rag.judge.support import judge, judge_table
-from perspective_rag.judge.watched import WatchedJudge
+from perspective_rag.judge.wrapped import WatchedJudge
 from perspective_rag.local.annotations import (
     ANNOTATIONS,
     ScoreKind,
@@ -49,8 +49,12 @@ from perspective_rag.local.annotations import (
     scores_of,
     without_annotations,
 )
-from perspective_rag.local.judges import larger_judge, second_judge_of
-from perspective_rag.local.wrapping import GivenPassages, wrapped_pipeline
+from perspective_rag.local.wrapping import (
+    GivenPassages,
+    larger_judge,
+    second_judge_of,
+    wrapped_pipeline,
+)
 from perspective_rag.options import (
     ALIASES,
     OPTION_NAMES,

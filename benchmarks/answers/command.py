@@ -33,7 +33,7 @@ from perspective_rag import (
     local_pipeline,
 )
 from perspective_rag.extend import LLM, Embedder, Judge
-from perspective_rag.storage.append_log import slug
+from perspective_rag_train.append_log import slug
 
 LOCAL = "local"
 

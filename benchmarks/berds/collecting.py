@@ -28,8 +28,8 @@ from perspective_rag import (
     Passage,
     RetrievalError,
 )
-from perspective_rag.addons import AppendLog
 from perspective_rag.extend import Embedder, Judge
+from perspective_rag_train.append_log import AppendLog
 
 Hits = Mapping[str, Sequence[Hit]]
 """Hits, best first, by the question's id."""

@@ -22,7 +22,7 @@ from perspective_rag import (
     run,
 )
 from perspective_rag.extend import Judge
-from perspective_rag.judge.stream import UNTIMED
+from perspective_rag_train.stream import UNTIMED
 
 SAMPLE = 8
 

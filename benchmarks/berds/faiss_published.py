@@ -13,7 +13,7 @@ from benchmarks.berds.published_ids import read_ids
 from perspective_rag import ConfigError, CorpusError, Hit, Passage
 from perspective_rag.addons import as_vector, count
 from perspective_rag.extend import Vector, in_thread
-from perspective_rag.local.indexes import Positions, indexable, passing, rows_of
+from perspective_rag.local.stores import Positions, indexable, passing
 from perspective_rag_scale.faiss_kinds import faiss_module, read_faiss, search_depth
 
 _OVERFETCH = 20
@@ -58,7 +58,8 @@ class PublishedFaissStore:
                 f"{index} holds vectors of {self._index.d} numbers, and the embedder gives "
                 f"{dimensions}: pass the model that the index was built with"
             )
-        self._rows: Positions = rows_of(self._passages, ids)
+        places = {passage.id: place for place, passage in enumerate(self._passages)}
+        self._rows: Positions = np.array([places.get(id, -1) for id in ids], dtype=np.int64)
         missing = np.flatnonzero(self._rows < 0)
         if len(missing):
             some = ", ".join(repr(ids[i]) for i in missing[:_TOLD].tolist())

@@ -33,11 +33,11 @@ from perspective_rag import (
     Corpus,
     CorpusError,
     OnnxMiniLM,
-    SentenceTransformerEmbedder,
 )
 from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.extend import Embedder
-from perspective_rag.storage.append_log import slug
+from perspective_rag_scale import SentenceTransformerEmbedder
+from perspective_rag_train.append_log import slug
 
 MINILM = "minilm"
 UAE = "WhereIsAI/UAE-Large-V1"

@@ -24,8 +24,9 @@ from benchmarks.berds.tuning import weights_of
 from benchmarks.berds.verdicts import Verdicts
 from benchmarks.core.results import hash_of_files, source_fingerprint
 from perspective_rag import ConfigError, Passage, PerspectiveRAGError
-from perspective_rag.addons import AppendLog, Engine
+from perspective_rag.addons import Engine
 from perspective_rag.extend import Embedder, Judge, unknown_name
+from perspective_rag_train.append_log import AppendLog
 
 HERE = Path(__file__).parent
 

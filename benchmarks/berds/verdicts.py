@@ -11,8 +11,10 @@ from typing import Any
 from benchmarks.berds.deciding import Decision
 from benchmarks.berds.questions import Question
 from perspective_rag import Passage, Perspective
-from perspective_rag.addons import AppendLog, Engine, Pair, fingerprint, judge_stream
+from perspective_rag.addons import Engine, Pair, fingerprint
 from perspective_rag.extend import Judge, Vector
+from perspective_rag_train.append_log import AppendLog
+from perspective_rag_train.stream import judge_stream
 
 Asked = Mapping[str, Mapping[str, Passage]]
 """For each question's id, the passages to be judged against its perspectives, by their id."""

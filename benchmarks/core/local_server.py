@@ -178,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.parent:
         threading.Thread(target=_end_without, args=(options.parent,), daemon=True).start()
-    from perspective_rag.local.transformers_llm import TransformersLLM
+    from perspective_rag_scale.transformers_llm import TransformersLLM
 
     path = options.model or small_model()
     file = path.name if path.suffix == ".gguf" else None

@@ -20,8 +20,8 @@ from benchmarks.coverage.report import check_ceiling, summary
 from benchmarks.coverage.running import Job, jobs, perform, warm_up
 from perspective_rag import ConfigError, FaissStore
 from perspective_rag.extend import Embedder, Judge
-from perspective_rag.local.corpus import build_dense_index
-from perspective_rag.storage.append_log import slug
+from perspective_rag_scale import build_dense_index
+from perspective_rag_train.append_log import slug
 
 
 def measure(

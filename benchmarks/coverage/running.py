@@ -15,8 +15,8 @@ from benchmarks.coverage.configurations import Configuration
 from benchmarks.coverage.outcomes import Outcome
 from benchmarks.coverage.perfect import PerfectJudge
 from perspective_rag import Passage, Perspective, PerspectivePipeline, RetrievalResult, run
-from perspective_rag.addons import AppendLog
 from perspective_rag.extend import Embedder, Judge, Store
+from perspective_rag_train.append_log import AppendLog
 
 CUTS = (5, 10)
 """The k that each row is run with."""

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from perspective_rag import Completion, Prompt
-from perspective_rag.addons import AppendLog
 from perspective_rag.extend import LLM
+from perspective_rag_train.append_log import AppendLog
 
 
 @dataclass(frozen=True, slots=True)

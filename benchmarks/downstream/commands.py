@@ -20,9 +20,8 @@ from benchmarks.downstream.cost import Prices, agreed, estimate, is_paid
 from benchmarks.downstream.retrieving import CONDITIONS
 from benchmarks.pir.retrievers import RETRIEVERS, Choices, Retriever, load_retriever
 from perspective_rag import CachedLLM, OpenAICompatibleLLM, PerspectiveRAGError
-from perspective_rag.addons import AppendLog
 from perspective_rag.extend import LLM
-from perspective_rag.storage.append_log import slug
+from perspective_rag_train.append_log import AppendLog, slug
 
 LOCAL = "local"
 

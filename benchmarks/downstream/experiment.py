@@ -20,7 +20,7 @@ from benchmarks.downstream.retrieving import passages_for, ranker
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import Prompt
 from perspective_rag.prompts import read_prompt
-from perspective_rag.storage.append_log import slug
+from perspective_rag_train.append_log import slug
 
 Fields = Callable[[PirQuery, Sequence[int]], Mapping[str, Any]]
 """What a prompt's template is filled with, for a query and the passages it is given."""

@@ -14,7 +14,7 @@ from benchmarks.engines.watching import Watch, cpu_seconds
 from perspective_rag import OnnxMiniLM, Passage, Perspective
 from perspective_rag.addons import Engine, Pair, file_sha256
 from perspective_rag.extend import Flow, Judge, Matrix, Vector
-from perspective_rag.local.corpus import build_dense_index
+from perspective_rag_scale import build_dense_index
 from perspective_rag_train.many import judge_many
 
 Pairs = Callable[[], Iterator[Pair]]

@@ -34,7 +34,7 @@ from benchmarks.pir.summary import group_summary
 from benchmarks.pir.tables import extraction_scores_table, group_table
 from perspective_rag import CachedLLM, ConfigError, OpenAICompatibleLLM
 from perspective_rag.maths.adaptive import KINDS
-from perspective_rag.storage.append_log import slug
+from perspective_rag_train.append_log import slug
 
 POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "pooler")
 

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import CachedEmbedder, ConfigError
 from perspective_rag.extend import Embedder, Matrix
-from perspective_rag.storage.append_log import slug
+from perspective_rag_train.append_log import slug
 
 AT_ONCE = 64
 """Texts embedded between two writes to the cache: what a run that is cut off loses at most."""

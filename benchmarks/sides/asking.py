@@ -29,6 +29,7 @@ from perspective_rag.extend import (
     Judge,
     JudgesSides,
     Matrix,
+    SecondJudge,
     Selector,
     Vector,
     complete,
@@ -110,7 +111,12 @@ class Bench:
         self.judge = WatchedJudge(judge)
 
     def over(
-        self, corpus: Corpus, *, dense: bool = False, selector: Selector | None = None
+        self,
+        corpus: Corpus,
+        *,
+        dense: bool = False,
+        selector: Selector | None = None,
+        second_judge: SecondJudge | None = None,
     ) -> PerspectivePipeline:
         """The pipeline over a corpus; ``dense`` searches by vector."""
         judge: Any = self.judge
@@ -120,6 +126,7 @@ class Bench:
             dense=dense,
             embedder=self.embedder,
             judge=judge,
+            second_judge=second_judge,
             selector=selector,
         )
 

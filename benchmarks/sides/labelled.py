@@ -14,10 +14,11 @@ from benchmarks.sides.labels import Labels, Wanted
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import share
 from perspective_rag import Corpus, PerspectivePipeline, RetrievalResult
-from perspective_rag.addons import AppendLog
+from perspective_rag.extend import larger_judge
+from perspective_rag_train.append_log import AppendLog
 
-ROWS = ("top-k", "guarded (defaults)")
-PLAIN, GUARDED = ROWS
+ROWS = ("top-k", "guarded, fast judge", "guarded, read again by the larger judge")
+PLAIN, GUARDED, AGAIN = ROWS
 _TRUE = frozenset("SsM")
 _OPPOSING = frozenset("oO")
 
@@ -45,22 +46,29 @@ def ask_all(
     given: bool = False,
     log: AppendLog | None = None,
 ) -> dict[str, list[Asked]]:
-    """Every question by every row; ``given``: with its gold perspectives, else alone.
+    """Every question by every row; ``given``: with its gold perspectives, else alone. The last row
+    is left out where the larger judge is not installed.
 
     What is asked goes into ``log`` at once, and what it holds is not asked again.
     """
     pipeline: PerspectivePipeline | None = None
+    larger = larger_judge()
     known: dict[str, Any] = {} if log is None else log.values
-    options: dict[str, dict[str, Any]] = {PLAIN: {"coverage": "off", "max_queries": 1}, GUARDED: {}}
-    found: dict[str, list[Asked]] = {row: [] for row in ROWS}
+    options: dict[str, dict[str, Any]] = {
+        PLAIN: {"coverage": "off", "max_queries": 1, "reread_k": 0},
+        GUARDED: {"reread_k": 0},
+        AGAIN: {},
+    }
+    rows = ROWS if larger is not None else ROWS[:-1]
+    found: dict[str, list[Asked]] = {row: [] for row in rows}
     for question in questions:
-        for row in ROWS:
+        for row in rows:
             key = f"{row} {question.id}"
             if key in known:
                 found[row].append(_from_log(question, known[key]))
                 on_question()
                 continue
-            pipeline = pipeline or bench.over(corpus)
+            pipeline = pipeline or bench.over(corpus, second_judge=larger)
             perspectives = list(question.perspectives) if given else None
             outcome, result = bench.retrieve(
                 pipeline, question.text, perspectives, str, k=k, **options[row]
@@ -142,11 +150,11 @@ def _figures(asked: dict[str, list[Asked]], labels: Labels, k: int, seed: int) -
             "against_top_k": paired_difference(recall, base, seed=seed).to_dict(),
             f"precision@{k}": interval(precise, seed=seed).to_dict(),
             "sides_among_k": _sides_among(gold),
-            "listed": _listed(found, labels, seed) if row == GUARDED else None,
-            "claims": _claims(found, labels, seed) if row == GUARDED else None,
+            "listed": _listed(found, labels, seed) if row != PLAIN else None,
+            "claims": _claims(found, labels, seed) if row != PLAIN else None,
             "abstained": sum(each.outcome.abstained for each in found),
             "without_perspectives": sum(not each.outcome.shown for each in found)
-            if row == GUARDED
+            if row != PLAIN
             else None,
             "degradations": sum(len(each.outcome.degradations) for each in found),
         }

@@ -16,7 +16,7 @@ from benchmarks.sides.labels import read_labels, take_work, write_work
 from benchmarks.sides.lacking import over_own
 from benchmarks.sides.long import PLACES, WORDS, arguments, read_chunks
 from perspective_rag import ConfigError, Corpus
-from perspective_rag.addons import AppendLog
+from perspective_rag_train.append_log import AppendLog
 
 
 def write_listed(setting: Setting) -> int:

@@ -34,7 +34,7 @@ from benchmarks.vllm.measuring import Way, measure
 from benchmarks.vllm.report import table
 from benchmarks.vllm.server import cached_tokens, vllm_server
 from perspective_rag import LLMJudge, OpenAICompatibleLLM
-from perspective_rag.local.transformers_llm import TransformersLLM
+from perspective_rag_scale.transformers_llm import TransformersLLM
 from perspective_rag_scale.vllm_engine import VLLMEngine
 
 WAYS = ("engine", "no-cache", "statement-first", "by-statement", "server", "transformers")

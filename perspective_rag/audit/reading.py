@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from perspective_rag.audit.questions import AuditQuestion
-from perspective_rag.errors import ConfigError, MissingDependency
-from perspective_rag.flow.steps import Flow
-from perspective_rag.judge.pairs import not_judged
-from perspective_rag.judge.stream import Pair, judge_stream, no_verdicts
+from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.support import (
     read_passages,
     related,
@@ -25,7 +24,7 @@ from perspective_rag.protocols import Embedder, Judge
 from perspective_rag.redaction import raise_scrubbed
 from perspective_rag.search.candidates import with_names
 from perspective_rag.search.search import nearness
-from perspective_rag.types import Candidate, Degradation, ListingRule, Passage, Vector
+from perspective_rag.types import Candidate, Degradation, ListingRule, Matrix, Passage
 
 BATCH = 16
 OUTAGE = 32
@@ -71,8 +70,6 @@ class Reading:
     calibration: Calibration | None = None
     judged_pairs: int = 0
     problems: list[Degradation] = field(default_factory=list)
-    _candidates: dict[Key, Candidate] = field(default_factory=dict)
-    _question: AuditQuestion | None = None
 
     def judged(
         self,
@@ -87,36 +84,23 @@ class Reading:
         and in strict mode whatever fails.
         """
         found: list[dict[tuple[Key, str], float]] = [{} for _ in asked]
-        here: dict[tuple[Key, str], float] = {}
-        failed = 0
-
-        def batches() -> Iterator[list[Pair]]:
-            nonlocal here
-            for number, (question, passages) in enumerate(asked):
-                on_question(number)
-                here = found[number]
-                about = self._about(question, passages, here, strict)
-                for start in range(0, len(about), BATCH):
-                    batch = about[start : start + BATCH]
-                    yield [(passage, p) for passage in batch for p in question.perspectives]
-
-        stream = judge_stream(
-            self.judge,
-            batches(),
-            outage=OUTAGE,
-            only_at_start=True,
-            strict=strict,
-            read=self._read,
-        )
-        for batch in stream:
-            self.judged_pairs += len(batch.pairs)
-            self.problems += batch.degradations
-            failed += len(batch.failed)
-            for (passage, perspective), p in zip(batch.pairs, batch.support, strict=True):
-                if not math.isnan(p):
-                    here[key_of(passage), perspective.id] = float(p)
-        if self.judged_pairs == failed > 0:
-            raise no_verdicts(self.judge, failed, self.problems)
+        pairs = failed = 0
+        for number, (question, passages) in enumerate(asked):
+            on_question(number)
+            about = self._about(question, passages, found[number], strict)
+            for start in range(0, len(about), BATCH):
+                batch = about[start : start + BATCH]
+                table = self._read(question, batch, strict)
+                pairs, failed = pairs + table.size, failed + int(np.isnan(table).sum())
+                if pairs == failed >= OUTAGE:
+                    raise self._error(f"judged none of {failed} pairs", self.problems)
+                for candidate, row in zip(batch, table.tolist(), strict=True):
+                    for perspective, p in zip(question.perspectives, row, strict=True):
+                        if not np.isnan(p):
+                            found[number][key_of(candidate.passage), perspective.id] = p
+        self.judged_pairs += pairs
+        if pairs == failed > 0:
+            raise self._error(f"judged none of {failed} pairs", self.problems)
         return list(found)
 
     def _about(
@@ -125,19 +109,17 @@ class Reading:
         passages: Sequence[Passage],
         support: dict[tuple[Key, str], float],
         strict: bool,
-    ) -> list[Passage]:
-        """The passages that are about the question; ``support`` of the others becomes 0."""
-        self._question = question
+    ) -> list[Candidate]:
+        """What is about the question; ``support`` of the other passages becomes 0."""
         candidates = self._measured(question, passages, strict)
-        self._candidates = {key_of(each.passage): each for each in candidates}
         floor = relevance_floor(self.encoder, None, self.calibration)
-        about = [True] * len(candidates)
-        if floor is not None:
-            about = related(candidates, floor).tolist()
+        if floor is None:
+            return candidates
+        about = related(candidates, floor).tolist()
         for passage, there in zip(passages, about, strict=True):
             if not there:
                 support |= {(key_of(passage), p.id): 0.0 for p in question.perspectives}
-        return [passage for passage, there in zip(passages, about, strict=True) if there]
+        return [each for each, there in zip(candidates, about, strict=True) if there]
 
     def _measured(
         self, question: AuditQuestion, passages: Sequence[Passage], strict: bool
@@ -162,18 +144,46 @@ class Reading:
         ]
         return with_names(question.text, measured)
 
-    def _read(self, judge: Judge, pairs: Sequence[Pair]) -> Flow[Vector]:
-        """P(support) of the pairs of one batch of the present question, NaN where it failed."""
-        assert self._question is not None
-        sides = self._question.perspectives
-        read = [self._candidates[key_of(passage)] for passage, _ in pairs[:: len(sides)]]
-        exclusive = self._question.sides is not None
-        scale = relevance_scale(self.encoder, self.calibration)
+    def _read(
+        self, question: AuditQuestion, candidates: Sequence[Candidate], strict: bool
+    ) -> Matrix:
+        """P(support), shape (candidates, perspectives), NaN where it failed."""
+        shape = len(candidates), len(question.perspectives)
+        recorder = Recorder()
+        flow = read_passages(
+            self.judge,
+            question.perspectives,
+            candidates,
+            exclusive=question.sides is not None,
+            scale=relevance_scale(self.encoder, self.calibration),
+        )
         try:
-            table = yield from read_passages(judge, sides, read, exclusive=exclusive, scale=scale)
-            return np.asarray(table.ravel())
+            # Loading a large model takes longer than a request may.
+            table = run(flow, recorder, Limits(timeout=None))
         except (ConfigError, MissingDependency):
             raise
         except Exception as error:
-            not_judged(judge.name, len(pairs), len(pairs), error)
-            return np.full(len(pairs), np.nan)
+            table = np.full(shape, np.nan)
+            recorder.degrade(
+                "judge", f"{table.size} of {table.size} pairs could not be judged", error
+            )
+        failed = int(np.isnan(table).sum())
+        if failed and not recorder.degradations:
+            recorder.degrade("judge", f"{failed} of {table.size} pairs could not be judged")
+        found = [
+            replace(each, message=f"{each.message}: {each.error.__cause__ or each.error}")
+            if each.error
+            else each
+            for each in recorder.degradations
+        ]
+        if strict and found:
+            raise self._error(f"did not judge {failed} of {table.size} pairs", found)
+        self.problems += found
+        return table
+
+    def _error(self, problem: str, degradations: Sequence[Degradation]) -> JudgeError:
+        errors = (each.error for each in degradations if each.error)
+        cause = next((each.__cause__ or each for each in errors), None)
+        error = JudgeError(f"{self.judge.name} {problem}: {cause or 'it gave no reason'}")
+        error.__cause__ = cause
+        return error

@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> None:
     corpus = read_corpus(options, screen)
     build_pipeline(options, corpus, screen)
     kind = "vectors" if options.dense else "BM25"
-    folder = options.cache / corpus.fingerprint[:16]
+    folder = options.cache if options.dense else options.cache / corpus.fingerprint[:16]
     if not (folder.is_dir() and any(folder.iterdir())):  # asking goes on without, this does not
         raise CorpusError(f"the index could not be written to {folder}: the warnings say why")
     screen.print(

@@ -237,8 +237,6 @@ def encoder_of(spec: str) -> Embedder | None:
     ``vllm:MODEL@URL`` and ``openai:MODEL@URL`` one on a server, ``module:factory`` one of your own,
     anything else a folder or Hugging Face id of a sentence-transformers model.
     """
-    from perspective_rag.local.sentence_transformers import SentenceTransformerEmbedder
-
     if spec == "default":
         return None
     if _names_server(spec, "openai"):
@@ -250,7 +248,8 @@ def encoder_of(spec: str) -> Embedder | None:
         if not isinstance(made, Embedder):
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
         return made
-    return SentenceTransformerEmbedder(spec)
+    named: Embedder = part("encoder", "sentence-transformers", f"--encoder {spec}")(spec)
+    return named
 
 
 def _names_server(spec: str, *engines: str) -> bool:

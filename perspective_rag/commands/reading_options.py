@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from perspective_rag.local.corpus.formats import FORMATS
+from perspective_rag.local.corpus.readers import FORMATS
 from perspective_rag.local.corpus.records import COLUMNS
-from perspective_rag.storage.unpacking import MOST_UNPACKED, OPTION
+from perspective_rag.storage.files import MOST_UNPACKED, OPTION
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow, call, complete
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
-from perspective_rag.judge.support import OfListReader, judge_two
+from perspective_rag.judge.support import judge_two
+from perspective_rag.judge.wrapped import WrappedJudge
 from perspective_rag.protocols import Judge, Judged, JudgesLists
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import open_cache
@@ -20,7 +20,7 @@ from perspective_rag.text import from_json
 from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
 
 
-class CachedJudge(OfListReader, TableOfPairs):
+class CachedJudge(TableOfPairs, WrappedJudge):
     """A judge whose verdicts are kept in a file: no pair is judged twice.
 
     The key is a hash of the judge's ``revision`` (its weights, prompt and settings), of the
@@ -52,16 +52,18 @@ class CachedJudge(OfListReader, TableOfPairs):
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
     ) -> Flow[Vector]:
         """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
-        if not passages:
-            return np.zeros(0)
-        keys = _keys(self.revision, perspectives, passages)
 
-        def ask(rows: list[int]) -> Flow[Matrix]:
+        def ask(rows: list[int]) -> Flow[Judged]:
             sides, texts = [perspectives[i] for i in rows], [passages[i] for i in rows]
-            return (yield from judge_pairs(self.inner, sides, texts))[:, None]
+            support = yield from judge_pairs(self.inner, sides, texts)
+            return _without_proofs(support[:, None])
 
-        support = yield from self._filled([[key] for key in keys], ask)
-        return support[:, 0]
+        keys = [
+            self._key("pair", [side], passage)
+            for side, passage in zip(perspectives, passages, strict=True)
+        ]
+        judged = yield from self._filled(keys, [""], ask)
+        return judged.support[:, 0]
 
     def judge_sides(
         self,
@@ -80,42 +82,19 @@ class CachedJudge(OfListReader, TableOfPairs):
         Returns:
             P(support) of each side, shape (n_passages, 2); NaN where the judge failed.
         """
-        if not passages:
-            return np.zeros((0, 2))
-        keys = _keys_of_sides(self.revision, sides, passages, relevance)
+        near = np.asarray(relevance)
 
-        def ask(rows: list[int]) -> Flow[Matrix]:
-            near = np.asarray(relevance)[rows]
-            return judge_two(self.inner, sides, [passages[i] for i in rows], near)
+        def ask(rows: list[int]) -> Flow[Judged]:
+            chosen = [passages[i] for i in rows]
+            support = yield from judge_two(self.inner, sides, chosen, near[rows])
+            return _without_proofs(support)
 
-        return (yield from self._filled(keys, ask))
-
-    def _filled(
-        self, keys: Sequence[Sequence[bytes]], ask: Callable[[list[int]], Flow[Matrix]]
-    ) -> Flow[Matrix]:
-        """The kept P(support) by key, and what ``ask`` says of the rows that are not all there."""
-        known = yield from self._get([key for row in keys for key in row])
-        support: Matrix = np.array([[known.get(key, np.nan) for key in row] for row in keys])
-        rows = np.flatnonzero(np.isnan(support).any(axis=1)).tolist()
-        note(counts={"cached_pairs": support[0].size * (len(keys) - len(rows))})
-        if rows:
-            support[rows] = yield from ask(rows)
-            new = {
-                key: v for i in rows for key, v in zip(keys[i], support[i].tolist(), strict=True)
-            }
-            yield from self._put({key: v for key, v in new.items() if not np.isnan(v)})
-        return support
-
-    def _get(self, keys: Sequence[bytes]) -> Flow[Mapping[bytes, Any]]:
-        reply = yield from call("judge_cache", self._kept.get, keys)
-        if reply.error is not None:
-            degrade("judge", f"{self.path} could not be read", reply.error)
-        return reply.value or {}
-
-    def _put(self, values: Mapping[bytes, Any]) -> Flow[None]:
-        reply = yield from call("judge_cache", self._kept.put, values)
-        if reply.error is not None:
-            degrade("judge", f"{self.path} could not be written", reply.error)
+        keys = [
+            self._key("sides", sides, passage, f"{value:.6f}")
+            for passage, value in zip(passages, near.tolist(), strict=True)
+        ]
+        judged = yield from self._filled(keys, ["", ""], ask)
+        return judged.support
 
     def judge_list(
         self,
@@ -143,79 +122,71 @@ class CachedJudge(OfListReader, TableOfPairs):
         """
         inner = self.inner
         assert isinstance(inner, JudgesLists)
-        sides = [(each.text, each.stance, each.claim) for each in perspectives]
-        about = self.revision, question, sides
-        keys = [cache_key("list", *about, d.title, d.text) for d in passages]
-        known = yield from self._get(keys)
-        found = _Kept(perspectives, len(passages))
-        rows = [i for i, key in enumerate(keys) if not found.take(i, known.get(key))]
-        note(counts={"cached_pairs": len(perspectives) * (len(keys) - len(rows))})
-        if rows:
+
+        def ask(rows: list[int]) -> Flow[Judged]:
             chosen, near = [passages[i] for i in rows], np.asarray(relevance)[rows]
             flow = inner.judge_list(question, perspectives, chosen, near, exclusive=exclusive)
-            fresh: Judged = yield from complete(flow, f"judge {self.name!r}", "a Judged")
-            new = {keys[i]: found.put(i, fresh, row) for row, i in enumerate(rows)}
-            yield from self._put({key: value for key, value in new.items() if value is not None})
-        return Judged(found.support, tuple(found.proofs), found.own)
+            return complete(flow, f"judge {self.name!r}", "a Judged")
+
+        keys = [self._key("list", perspectives, passage, question) for passage in passages]
+        return (yield from self._filled(keys, [each.id for each in perspectives], ask))
+
+    def _key(
+        self, form: str, perspectives: Sequence[Perspective], passage: Passage, about: str = ""
+    ) -> bytes:
+        sides = [(each.text, each.stance, each.claim) for each in perspectives]
+        return cache_key(form, self.revision, about, sides, passage.title, passage.text)
+
+    def _filled(
+        self,
+        keys: Sequence[bytes],
+        names: Sequence[str],
+        ask: Callable[[list[int]], Flow[Judged]],
+    ) -> Flow[Judged]:
+        """What is kept, and what ``ask`` says of the rows that are not.
+
+        ``names`` are the ids of the perspectives, by which proofs are named.
+        """
+        support: Matrix = np.full((len(keys), len(names)), np.nan)
+        proofs: list[dict[str, Proof]] = [{} for _ in keys]
+        own = np.zeros(len(keys), dtype=bool)
+        reply = yield from call("judge_cache", self._kept.get, keys)
+        if reply.error is not None:
+            degrade("judge", f"{self.path} could not be read", reply.error)
+        for i, key in enumerate(keys):
+            try:
+                values, spans = from_json((reply.value or {})[key])
+                support[i] = np.array(values, dtype=float)
+                proofs[i] = {names[column]: Proof(*span) for column, span in spans}
+                own[i] = True
+            except (KeyError, ValueError, TypeError, IndexError):
+                continue  # not kept, or damaged: asked anew
+        rows = np.flatnonzero(~own).tolist()
+        note(counts={"cached_pairs": len(names) * (len(keys) - len(rows))})
+        if rows:
+            fresh = yield from ask(rows)
+            new = {}
+            for i, values, proof, is_own in zip(
+                rows, fresh.support, fresh.proofs, fresh.own.tolist(), strict=True
+            ):
+                support[i], proofs[i], own[i] = values, dict(proof), is_own
+                if is_own and not np.isnan(values).any():
+                    spans = [
+                        (column, (proof[name].start, proof[name].end))
+                        for column, name in enumerate(names)
+                        if name in proof
+                    ]
+                    new[keys[i]] = json.dumps([values.tolist(), spans])
+            if new:
+                reply = yield from call("judge_cache", self._kept.put, new)
+                if reply.error is not None:
+                    degrade("judge", f"{self.path} could not be written", reply.error)
+        return Judged(support, tuple(proofs), own)
 
     def close(self) -> None:
         """Closes the file."""
         self._kept.close()
 
 
-class _Kept:
-    """The verdicts on a list, put together from what was kept and what is new."""
-
-    def __init__(self, perspectives: Sequence[Perspective], count: int) -> None:
-        self._ids = [each.id for each in perspectives]
-        self.support: Matrix = np.full((count, len(perspectives)), np.nan)
-        self.proofs: list[Mapping[str, Proof]] = [{} for _ in range(count)]
-        self.own = np.zeros(count, dtype=bool)
-
-    def take(self, place: int, value: str | None) -> bool:
-        """Whether a kept value says what the judge says of the passage at a place."""
-        try:
-            row, proofs = from_json(value or "")
-            self.support[place] = np.array(row, dtype=float)
-            self.proofs[place] = {self._ids[i]: Proof(*span) for i, span in proofs}
-        except (ValueError, TypeError, IndexError):
-            return False
-        self.own[place] = True
-        return True
-
-    def put(self, place: int, judged: Judged, row: int) -> str | None:
-        """The value to keep of a new verdict; None of one that is not the judge's own."""
-        self.support[place] = judged.support[row]
-        self.proofs[place] = judged.proofs[row]
-        self.own[place] = judged.own[row]
-        if not judged.own[row] or np.isnan(judged.support[row]).any():
-            return None
-        spans = [
-            (i, (judged.proofs[row][name].start, judged.proofs[row][name].end))
-            for i, name in enumerate(self._ids)
-            if name in judged.proofs[row]
-        ]
-        return json.dumps([judged.support[row].tolist(), spans])
-
-
-def _keys(
-    revision: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-) -> list[bytes]:
-    return [
-        cache_key(revision, (side.text, side.stance, side.claim), passage.title, passage.text)
-        for side, passage in zip(perspectives, passages, strict=True)
-    ]
-
-
-def _keys_of_sides(
-    revision: str,
-    sides: tuple[Perspective, Perspective],
-    passages: Sequence[Passage],
-    relevance: Vector,
-) -> list[list[bytes]]:
-    known = [f"{value:.6f}" for value in np.asarray(relevance).tolist()]
-    return [
-        [cache_key(revision, a.text, b.text, d.title, d.text, near) for a, b in pairs]
-        for d, near in zip(passages, known, strict=True)
-        for pairs in [(sides, sides[::-1])]
-    ]
+def _without_proofs(support: Matrix) -> Judged:
+    return Judged(support, ({},) * len(support), np.ones(len(support), dtype=bool))

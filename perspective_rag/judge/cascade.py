@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow, call
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
-from perspective_rag.judge.support import OfInner, judge_two, threshold_of
+from perspective_rag.judge.support import judge_two, threshold_of
 from perspective_rag.judge.windows import titled_pieces
+from perspective_rag.judge.wrapped import WrappedJudge
 from perspective_rag.maths.vectors import cosine
 from perspective_rag.protocols import Embedder, Judge, KeepsEmbeddings
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
 
 
-class CascadeJudge(OfInner, TableOfPairs):
+class CascadeJudge(TableOfPairs, WrappedJudge):
     """Embeddings rule out the unrelated, a judge decides, a language model settles the rest.
 
     1. With an ``embedder``, pairs whose cosine is below ``unrelated_below`` get P(support) = 0. The
@@ -92,6 +94,31 @@ class CascadeJudge(OfInner, TableOfPairs):
             unrelated_below=self.unrelated_below,
         )
 
+    @property
+    def revision(self) -> str:
+        """Identifies the stages and their limits; raises ConfigError if one has no revision."""
+        last = revision_of(self.last) if self.last is not None else None
+        embedder = getattr(self.embedder, "name", type(self.embedder).__name__)
+        first = revision_of(self.inner)
+        return fingerprint(first, last, embedder, self.unrelated_below, self.uncertain)
+
+    def judge_pairs(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Vector]:
+        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
+        support: Vector = np.zeros(len(passages))
+        if not support.size:
+            return support
+        related = yield from self._related(perspectives, passages)
+        rows = np.flatnonzero(related).tolist()
+        if rows:
+            sides, chosen = [perspectives[i] for i in rows], [passages[i] for i in rows]
+            support[rows] = yield from judge_pairs(self.inner, sides, chosen)
+        _count(ruled_out=len(support) - len(rows), judged=len(rows))
+        low, high = self.uncertain
+        unsure = np.isnan(support) | (related & (support >= low) & (support <= high))
+        return (yield from self._ask_again(perspectives, passages, support, unsure, self.threshold))
+
     def judge_sides(
         self,
         sides: tuple[Perspective, Perspective],
@@ -112,85 +139,43 @@ class CascadeJudge(OfInner, TableOfPairs):
         Returns:
             P(support) of each side, shape (n_passages, 2); NaN where every stage failed.
         """
+        rule = self.sides_listing
+        assert rule is not None
         support: Matrix = np.zeros((len(passages), 2))
-        near = []
-        for side in sides:
-            near.append((yield from self._related([side] * len(passages), passages)))
-        rows = np.flatnonzero(near[0] | near[1]).tolist()
+        pairs = [side for _ in passages for side in sides], [p for p in passages for _ in sides]
+        near = yield from self._related(*pairs)
+        rows = np.flatnonzero(near.reshape(-1, 2).any(axis=1)).tolist()
         if rows:
-            chosen = [passages[i] for i in rows]
-            known = np.asarray(relevance)[rows]
+            chosen, known = [passages[i] for i in rows], np.asarray(relevance)[rows]
             support[rows] = yield from judge_two(self.inner, sides, chosen, known)
-        counts = {
-            "cascade_ruled_out": 2 * (len(passages) - len(rows)),
-            "cascade_judged": 2 * len(rows),
-        }
-        note(counts=counts)
-        if self.last is not None:
-            return (yield from self._ask_again(sides, passages, support))
-        return support
+        _count(ruled_out=2 * (len(passages) - len(rows)), judged=2 * len(rows))
+        unsure = np.isnan(support) | (support >= rule.leaning / 2)
+        again = self._ask_again(*pairs, support.ravel(), unsure.ravel(), rule.threshold)
+        return (yield from again).reshape(-1, 2)
 
     def _ask_again(
         self,
-        sides: tuple[Perspective, Perspective],
+        perspectives: Sequence[Perspective],
         passages: Sequence[Passage],
-        support: Matrix,
-    ) -> Flow[Matrix]:
-        """The support with what is uncertain, or was not judged, asked of the language model."""
-        assert self.last is not None
-        assert self.sides_listing is not None
-        rule = self.sides_listing
-        unsure = np.isnan(support) | (support >= rule.leaning / 2)
-        cells = [(int(i), int(j)) for i, j in np.argwhere(unsure)]
-        note(counts={"cascade_uncertain": len(cells)})
-        if not cells:
-            return support
-        again = yield from judge_pairs(
-            self.last, [sides[j] for _, j in cells], [passages[i] for i, _ in cells]
-        )
-        again = _rescale(again, threshold_of(self.last), rule.threshold)
-        for (i, j), value in zip(cells, again.tolist(), strict=True):
-            if not np.isnan(value):
-                support[i, j] = value
-        return support
-
-    @property
-    def revision(self) -> str:
-        """Identifies the stages and their limits; raises ConfigError if one has no revision."""
-        last = revision_of(self.last) if self.last is not None else None
-        embedder = getattr(self.embedder, "name", type(self.embedder).__name__)
-        first = revision_of(self.inner)
-        return fingerprint(first, last, embedder, self.unrelated_below, self.uncertain)
-
-    def judge_pairs(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+        support: Vector,
+        unsure: NDArray[np.bool_],
+        threshold: float,
     ) -> Flow[Vector]:
-        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
-        support: Vector = np.zeros(len(passages))
-        if not support.size:
+        """The support, shape (n_pairs,), with what is unsure asked of the language model."""
+        if self.last is None:
             return support
-        related = yield from self._related(perspectives, passages)
-        rows = np.flatnonzero(related)
-        support[rows] = yield from _part(self.inner, perspectives, passages, rows)
-        low, high = self.uncertain
-        open_rows = np.zeros(0, dtype=int)
-        if self.last is not None:
-            open_ = np.isnan(support) | (related & (support >= low) & (support <= high))
-            open_rows = np.flatnonzero(open_)
-            again = yield from _part(self.last, perspectives, passages, open_rows)
-            again = _rescale(again, threshold_of(self.last), self.threshold)
-            support[open_rows] = np.where(np.isnan(again), support[open_rows], again)
-        counts = {
-            "cascade_ruled_out": len(support) - len(rows),
-            "cascade_judged": len(rows),
-            "cascade_uncertain": len(open_rows),
-        }
-        note(counts=counts)
+        rows = np.flatnonzero(unsure).tolist()
+        _count(uncertain=len(rows))
+        if rows:
+            sides, chosen = [perspectives[i] for i in rows], [passages[i] for i in rows]
+            again = yield from judge_pairs(self.last, sides, chosen)
+            again = _rescale(again, threshold_of(self.last), threshold)
+            support[rows] = np.where(np.isnan(again), support[rows], again)
         return support
 
     def _related(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    ) -> Flow[NDArray[np.bool_]]:
         """Which pairs are near enough to be judged: all of them if that cannot be told."""
         everything = np.ones(len(passages), dtype=bool)
         if self.embedder is None:
@@ -213,16 +198,15 @@ class CascadeJudge(OfInner, TableOfPairs):
             stored = np.asarray(self.store.embeddings_of(known), dtype=float)
             if stored.shape == rows.shape:
                 rows = stored
+        table = cosine(rows, wanted)
         lacking = np.flatnonzero(np.isnan(rows).any(axis=1))
         if len(lacking):
             about = " ".join(texts)
             cut = [titled_pieces(known[i], about) for i in lacking]
-            texts_of = [piece for pieces in cut for piece in pieces]
-            found = np.asarray(self.embedder.embed_passages(texts_of), dtype=float)
-        table = cosine(rows, wanted)
-        if len(lacking):
-            owners = np.repeat(lacking, [len(pieces) for pieces in cut])
+            pieces = [piece for each in cut for piece in each]
+            found = np.asarray(self.embedder.embed_passages(pieces), dtype=float)
             table[lacking] = -np.inf
+            owners = np.repeat(lacking, [len(each) for each in cut])
             np.maximum.at(table, owners, cosine(found, wanted))
         place = {(each.id, each.text): i for i, each in enumerate(known)}
         column = {text: j for j, text in enumerate(texts)}
@@ -232,16 +216,8 @@ class CascadeJudge(OfInner, TableOfPairs):
         return near
 
 
-def _part(
-    judge: Judge,
-    perspectives: Sequence[Perspective],
-    passages: Sequence[Passage],
-    rows: np.ndarray[tuple[int, ...], np.dtype[np.int_]],
-) -> Flow[Vector]:
-    if not len(rows):
-        return np.zeros(0)
-    sides, texts = [perspectives[i] for i in rows], [passages[i] for i in rows]
-    return (yield from judge_pairs(judge, sides, texts))
+def _count(**pairs: int) -> None:
+    note(counts={f"cascade_{name}": number for name, number in pairs.items()})
 
 
 def _rescale(values: Vector, from_: float, to: float) -> Vector:

@@ -2,57 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache, cached_property, partial
+from collections.abc import Sequence
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from perspective_rag.errors import ConfigError, between
-from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.judge.pairs import LoadedOnce, TableOfPairs, in_batches, not_judged
-from perspective_rag.judge.settings import FILE, JudgeSettings, stored_in
+from perspective_rag.flow.request import note
+from perspective_rag.flow.steps import Flow, Reply
+from perspective_rag.judge.models import (
+    LoadedOnce,
+    OnnxClassifier,
+    TransformersClassifier,
+    onnx_runtime,
+)
+from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
+from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
 from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
 from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
 from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Vector
 
+DEFAULT_MODEL = Path(__file__).parent / "default"
+BATCH = 32
+"""Texts beside their statements of one call: what a time limit costs at most."""
+
 # What models call the three classes.
 _CLASS_NAMES = {
-    "support": (
-        "support",
-        "supports",
-        "entailment",
-        "entail",
-        "favor",
-        "favour",
-        "agree",
-        "pro",
-        "yes",
-        "true",
-    ),
-    "oppose": (
-        "oppose",
-        "opposes",
-        "contradiction",
-        "contradict",
-        "refute",
-        "refutes",
-        "against",
-        "disagree",
-        "con",
-    ),
-    "neutral": (
-        "neutral",
-        "not_entailment",
-        "not enough info",
-        "none",
-        "unrelated",
-        "discuss",
-        "no",
-        "false",
-    ),
+    "support": "support supports entailment entail favor favour agree pro yes true",
+    "oppose": "oppose opposes contradiction contradict refute refutes against disagree con",
+    "neutral": "neutral not_entailment not_enough_info none unrelated discuss no false",
 }
 
 
@@ -63,7 +43,7 @@ def class_columns(labels: Sequence[str]) -> dict[str, int]:
     columns: dict[str, int] = {}
     for index, label in enumerate(labels):
         for name, synonyms in _CLASS_NAMES.items():
-            if label.strip().lower().replace("-", "_") in synonyms:
+            if label.strip().lower().replace("-", "_").replace(" ", "_") in synonyms.split():
                 columns.setdefault(name, index)
     if "support" not in columns:
         raise ConfigError(
@@ -71,129 +51,6 @@ def class_columns(labels: Sequence[str]) -> dict[str, int]:
             "config.json's id2label, for example {0: 'support', 1: 'oppose', 2: 'neutral'}"
         )
     return columns
-
-
-@dataclass(frozen=True, slots=True)
-class TwoSides:
-    """How the readings of two contradicting statements A and B count for each side.
-
-    With s and o the logits of support and oppose less that of neutral, the evidence for A is
-
-        e(A) = own s(A) + other o(B) + against o(A) + rival s(B) + relevance c + bias
-
-    and for B the same with A and B exchanged; c is the cosine of passage and question (0 where it
-    is not known). P(supports A), P(supports B) and P(neither) are the softmax of e(A), e(B) and 0.
-    """
-
-    own: float = 1.0
-    other: float = 0.0
-    against: float = 0.0
-    rival: float = 0.0
-    relevance: float = 0.0
-    bias: float = 0.0
-
-    @classmethod
-    def of(cls, stored: Mapping[str, float]) -> TwoSides:
-        """The weights that ``judge.json`` holds."""
-        return cls(**{name: float(stored[name]) for name in cls.__slots__ if name in stored})
-
-    def stored(self) -> dict[str, float]:
-        """What ``judge.json`` holds."""
-        return {name: round(value, 4) for name, value in asdict(self).items()}
-
-    def probabilities(
-        self, logits_a: Matrix, logits_b: Matrix, cosine: Vector | None = None
-    ) -> Matrix:
-        """P(supports A), P(supports B) and P(neither) of each passage, shape (n, 3).
-
-        ``logits_a`` and ``logits_b`` are the model's logits (support, oppose, neutral) of the
-        passages beside A and B, shape (n, 3), as they come from the model; ``cosine`` is that of
-        passage and question, shape (n,). A row with NaN stays NaN. Exchanging A and B exchanges
-        the first two columns.
-        """
-        s_a, o_a = (logits_a[:, k] - logits_a[:, 2] for k in (0, 1))
-        s_b, o_b = (logits_b[:, k] - logits_b[:, 2] for k in (0, 1))
-        shared = self.bias + (0.0 if cosine is None else self.relevance * cosine)
-        evidence = np.zeros((len(logits_a), 3))
-        evidence[:, 0] = (
-            self.own * s_a + self.other * o_b + self.against * o_a + self.rival * s_b + shared
-        )
-        evidence[:, 1] = (
-            self.own * s_b + self.other * o_a + self.against * o_b + self.rival * s_a + shared
-        )
-        raised = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-
-@dataclass(frozen=True, slots=True)
-class TwoSidedSettings:
-    """What a judge's folder says of reading both sides.
-
-    A passage is listed under the likelier statement from P >= ``listing``; while fewer are found
-    the search goes on counting those from ``searching``. ``alone`` weighs the two readings,
-    ``relevant`` these and the cosine of question and passage with its title, by the packaged
-    encoder; each has its own thresholds.
-    """
-
-    alone: Weighed
-    relevant: Weighed | None = None
-
-    @classmethod
-    def of(cls, folder: Path) -> TwoSidedSettings | None:
-        """The settings in the folder's ``judge.json``; None where it holds none.
-
-        Raises ConfigError for others.
-        """
-        stored = stored_in(folder).get("two_sides")
-        if stored is None:
-            return None
-        try:
-            relevant = stored.get("relevant")
-            return cls(Weighed.of(stored["alone"]), Weighed.of(relevant) if relevant else None)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            problem = f"two_sides cannot be read: {error!r}"
-            raise ConfigError(f"{folder / FILE}: {problem}") from error
-
-    def support(self, logits_a: Matrix, logits_b: Matrix, relevance: Vector) -> Matrix:
-        """P(supports A) and P(supports B), shape (n, 2), on the scale of ``relevant`` if set.
-
-        Without the cosines, P is moved so that the thresholds of ``alone`` fall on that scale's.
-        ``logits_a`` and ``logits_b`` as in ``TwoSides.probabilities``; ``relevance`` (n,) the
-        cosines of passage and question, NaN where one is not known (all are then judged without).
-        """
-        if self.relevant is not None and np.isfinite(relevance).all():
-            return self.relevant.weights.probabilities(logits_a, logits_b, relevance)[:, :2]
-        alone = self.alone.weights.probabilities(logits_a, logits_b)[:, :2]
-        if self.relevant is None:
-            return alone
-        own = [0.0, self.alone.searching, self.alone.listing, 1.0]
-        wanted = [0.0, self.relevant.searching, self.relevant.listing, 1.0]
-        moved: Matrix = np.interp(alone, own, wanted)
-        return moved
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """Weights of the two readings, and the thresholds that go with them."""
-
-    weights: TwoSides
-    listing: float
-    searching: float
-
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Weighed:
-        """From what ``judge.json`` holds."""
-        return cls(
-            TwoSides.of(stored["weights"]), float(stored["listing"]), float(stored["searching"])
-        )
-
-    def stored(self) -> dict[str, Any]:
-        """What ``judge.json`` holds."""
-        return {
-            "weights": self.weights.stored(),
-            "listing": round(self.listing, 4),
-            "searching": round(self.searching, 4),
-        }
 
 
 class ReadsPairs(Protocol):
@@ -207,129 +64,32 @@ class ReadsPairs(Protocol):
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class CutPairs:
-    """The windows of ``texts`` texts, each beside a statement; ``owners``: whose a window is."""
-
-    texts: int
-    owners: list[int]
-    documents: list[str]
-    statements: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a model is read: its settings, its temperature, and what it says of two sides.
-
-    ``language`` is that of the texts, by whose rules sentences are cut.
-    """
-
-    settings: JudgeSettings
-    temperature: float
-    two_sides: TwoSidedSettings | None = None
-    language: str = "en"
-
-    def cut_pairs(
-        self, model: ReadsPairs, texts: Sequence[str], statements: Sequence[str]
-    ) -> CutPairs:
-        """The windows of texts[i], each beside statements[i]."""
-        by_text: dict[str, list[str]] = {}
-        for text, statement in zip(texts, statements, strict=True):
-            by_text.setdefault(text, []).append(statement)
-        cut = {text: self._windows(model, text, beside) for text, beside in by_text.items()}
-        owners = [i for i, text in enumerate(texts) for _ in cut[text]]
-        documents = [piece for text in texts for piece in cut[text]]
-        return CutPairs(len(texts), owners, documents, [statements[i] for i in owners])
-
-    def cut_sides(
-        self, model: ReadsPairs, texts: Sequence[str], statements: tuple[str, str]
-    ) -> CutPairs:
-        """All windows beside the first statement, then all beside the second; ``owners`` once."""
-        cut = [self._windows(model, text, statements) for text in texts]
-        owners = [i for i, pieces in enumerate(cut) for _ in pieces]
-        documents = [piece for pieces in cut for piece in pieces]
-        beside = [each for each in statements for _ in documents]
-        return CutPairs(len(texts), owners, [*documents, *documents], beside)
-
-    def pair_support(
-        self, labels: Sequence[str], pairs: CutPairs, logits: Matrix
-    ) -> dict[str, Vector]:
-        """P(support) and P(oppose) of each text, shape (texts,): the largest of its windows.
-
-        ``logits`` (n, classes) are the model's for the pairs of ``cut_pairs``; NaN stays NaN.
-        """
-        result: dict[str, Vector] = {}
-        for stance, column in self._classes(labels, logits).items():
-            strongest = np.zeros(pairs.texts)
-            with np.errstate(invalid="ignore"):
-                np.maximum.at(strongest, pairs.owners, column)
-            result[stance] = strongest
-        return result
-
-    def side_support(
-        self, labels: Sequence[str], pairs: CutPairs, logits: Matrix, relevance: Vector
-    ) -> Matrix:
-        """P(support) of each text for both statements, shape (texts, 2), as ``two_sides`` weighs.
-
-        ``logits`` (2 n, classes) are the model's for the pairs of ``cut_sides``; ``relevance``
-        (texts,) are the cosines of text and question, NaN where one is not known.
-        """
-        assert self.two_sides is not None
-        both = np.asarray(logits, dtype=np.float64)[:, _in_order(labels)]
-        first, second = np.split(both, 2)
-        values = self.two_sides.support(first, second, np.asarray(relevance)[pairs.owners])
-        strongest = np.zeros((pairs.texts, 2))
-        with np.errstate(invalid="ignore"):
-            np.maximum.at(strongest, pairs.owners, values)
-        return strongest
-
-    def _windows(self, model: ReadsPairs, text: str, statements: Sequence[str]) -> list[str]:
-        """The text in pieces that the model reads whole beside each of the statements."""
-        settings = self.settings
-        size = settings.max_words
-        if len(text.split()) > LONG:
-            size = min(size, settings.long_words)
-        about = " ".join(statements)
-        pieces = [
-            piece
-            for window in telling(windows(text, size, settings.overlap, self.language), about)
-            for piece in model.pieces(window, statements)
-        ]
-        return telling(pieces, about)
-
-    def _classes(self, labels: Sequence[str], logits: Matrix) -> dict[str, Vector]:
-        logits = np.array(logits, dtype=np.float64)
-        logits[~np.isfinite(logits).all(axis=1)] = np.nan
-        logits /= self.temperature
-        if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
-            support = 1.0 / (1.0 + np.exp(-logits[:, 0]))
-            return {"support": support, "oppose": np.zeros_like(support)}
-        columns = class_columns(labels)
-        if "neutral" in columns:
-            logits[:, columns["neutral"]] += self.settings.neutral_bias
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probability = exponents / exponents.sum(axis=1, keepdims=True)
-        nothing = np.zeros(len(logits))
-        return {
-            stance: probability[:, columns[stance]] if stance in columns else nothing
-            for stance in ("support", "oppose")
-        }
-
-
-def _in_order(labels: Sequence[str]) -> list[int]:
-    """The columns of support, oppose and neutral."""
-    columns = class_columns(labels)
-    return [columns[name] for name in ("support", "oppose", "neutral")]
-
-
-BATCH = 32
-"""Pairs, or texts beside two sides, of one call: what a time limit costs at most."""
-
-
 class PairClassifier(ReadsPairs, Protocol):
     """A loaded model, and its logits for pairs."""
 
     def logits(self, documents: Sequence[str], statements: Sequence[str]) -> Matrix: ...
+
+
+class Asked(NamedTuple):
+    """A text to read beside one statement, or beside two that contradict each other.
+
+    ``relevance`` is the cosine of text and question, for two; NaN where it is not known.
+    """
+
+    text: str
+    statements: tuple[str, ...]
+    relevance: float = 0.0
+
+
+class CutPairs(NamedTuple):
+    """The windows of texts, each beside a statement; ``owners``: whose text a window is of.
+
+    Beside two statements, all windows stand beside the first, then all beside the second.
+    """
+
+    owners: list[int]
+    documents: list[str]
+    statements: list[str]
 
 
 class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
@@ -375,53 +135,26 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
     ) -> None:
         super().__init__(classifier)
         folder = DEFAULT_MODEL if model is None else Path(model)
-        settings = JudgeSettings()
+        settings, self._two_sides = JudgeSettings(), None
         if classifier is None:
             settings = JudgeSettings.of(folder.parent if folder.suffix == ".onnx" else folder)
+            self._two_sides = TwoSidedSettings.of(folder)
         self.name = "perspective-rag-judge" if model is None else str(model)
         given = settings.threshold if threshold is None else threshold
         self.threshold = between("threshold", given)
         listed = settings.listing if settings.listing is not None and threshold is None else given
         self.listing = ListingRule(max(listed, given), given, settings.lead)
         self.languages: tuple[str, ...] = ("en",) if model is None else ()
-        self._reading = Reading(
-            settings,
-            settings.temperature if temperature is None else temperature,
-            TwoSidedSettings.of(folder) if classifier is None else None,
-            language,
-        )
+        self._settings, self._language = settings, language
+        self._temperature = settings.temperature if temperature is None else temperature
         self._folder = folder
-        self._hub_revision = revision
-        self._load = partial(_load, model, folder, settings, threads, revision)
+        self._threads, self._hub_revision = threads, revision
 
     @cached_property
     def revision(self) -> str:
         """Identifies the model's files and settings: equal revisions judge alike."""
         files = model_fingerprint(self._folder) if self._folder.exists() else self._hub_revision
-        return fingerprint(self.name, files, self._reading.temperature, self._reading.settings)
-
-    def judge_pairs(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Vector]:
-        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
-        pairs = [(d.text, _statement(p)) for d, p in zip(passages, perspectives, strict=True)]
-        distinct = list(dict.fromkeys(pairs))
-        if not distinct:
-            return np.zeros(0)
-        reply = yield from self._ask_pairs(
-            [text for text, _ in distinct],
-            [statement for _, statement in distinct],
-            _counts(len(distinct), passages),
-        )
-        support: Vector = np.full(len(pairs), np.nan)
-        if reply.value is not None:
-            row = {pair: i for i, pair in enumerate(distinct)}
-            for i, (pair, perspective) in enumerate(zip(pairs, perspectives, strict=True)):
-                support[i] = reply.value[perspective.stance or "support"][row[pair]]
-        failed = int(np.isnan(support).sum())
-        if failed:
-            not_judged(self.name, failed, len(pairs), reply.error)
-        return support
+        return fingerprint(self.name, files, self._temperature, self._settings)
 
     @property
     def sides_listing(self) -> ListingRule | None:
@@ -429,11 +162,26 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
 
         None where the model's folder says nothing of reading two sides.
         """
-        two_sides = self._reading.two_sides
-        if two_sides is None:
-            return None
-        scale = two_sides.relevant or two_sides.alone
-        return ListingRule(scale.listing, scale.searching)
+        two_sides = self._two_sides
+        return None if two_sides is None else (two_sides.relevant or two_sides.alone).rule
+
+    def judge_pairs(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Vector]:
+        """The same as ``judge`` of passages[i] beside perspectives[i] alone, shape (n_pairs,)."""
+        asked = [
+            Asked(passage.text, (each.claim if each.claim and each.stance else each.text,))
+            for passage, each in zip(passages, perspectives, strict=True)
+        ]
+        distinct = list(dict.fromkeys(asked))
+        found, error = yield from self._read_all(distinct)
+        rows = {each: i for i, each in enumerate(distinct)}
+        columns = [int(each.stance == "oppose") for each in perspectives]
+        support: Vector = found[[rows[each] for each in asked], columns]
+        failed = int(np.isnan(support).sum())
+        if failed:
+            not_judged(self.name, failed, len(asked), error)
+        return support
 
     def judge_sides(
         self,
@@ -461,18 +209,12 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
         Returns:
             P(support) of each side, shape (n_passages, 2); NaN where the model failed.
         """
-        texts, statements = [passage.text for passage in passages], (sides[0].text, sides[1].text)
-        if not texts:
-            return np.zeros((0, 2))
-        reply = yield from self._ask_sides(
-            texts, statements, relevance, _counts(2 * len(texts), passages)
-        )
-        support: Matrix = np.full((len(texts), 2), np.nan)
-        if reply.value is not None:
-            support = reply.value
+        texts = [passage.text for passage in passages]
+        asked = _beside_two(texts, (sides[0].text, sides[1].text), relevance)
+        support, error = yield from self._read_all(asked)
         failed = int(np.isnan(support).any(axis=1).sum())
         if failed:
-            not_judged(self.name, 2 * failed, 2 * len(texts), reply.error)
+            not_judged(self.name, 2 * failed, 2 * len(asked), error)
         return support
 
     def side_probabilities(
@@ -489,21 +231,7 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
         Returns:
             P(support) of each statement, shape (n_texts, 2).
         """
-        model = self._model()
-        pairs = self._reading.cut_sides(model, texts, statements)
-        logits = model.logits(pairs.documents, pairs.statements)
-        return self._reading.side_support(model.labels, pairs, logits, relevance)
-
-    def probabilities(self, texts: Sequence[str], statements: Sequence[str]) -> dict[str, Matrix]:
-        """The same as ``pair_probabilities`` of every text beside every statement, each of shape
-        (n_texts, n_statements).
-        """
-        flat = self.pair_probabilities(
-            [text for text in texts for _ in statements],
-            [statement for _ in texts for statement in statements],
-        )
-        shape = (len(texts), len(statements))
-        return {stance: values.reshape(shape) for stance, values in flat.items()}
+        return self._read(_beside_two(texts, statements, relevance))
 
     def pair_probabilities(
         self, texts: Sequence[str], statements: Sequence[str]
@@ -518,66 +246,119 @@ class CrossEncoderJudge(TableOfPairs, LoadedOnce[PairClassifier]):
             P(support) and P(oppose) under "support" and "oppose", each of shape (n_pairs,); NaN
             where the model's numbers are not finite.
         """
+        pairs = zip(texts, statements, strict=True)
+        found = self._read([Asked(text, (statement,)) for text, statement in pairs])
+        return {"support": found[:, 0], "oppose": found[:, 1]}
+
+    def _read_all(self, asked: Sequence[Asked]) -> Flow[tuple[Matrix, Exception | None]]:
+        """What the model says, NaN where it failed, and the first error."""
+        if not asked:
+            return np.zeros((0, 2)), None
+        long = len({each.text for each in asked if len(each.text) > LONGEST})
+        if long:
+            note(counts={"shortened_passages": long})
+        reply = yield from self._ask(asked)
+        found = np.full((len(asked), 2), np.nan) if reply.value is None else reply.value
+        return found, reply.error
+
+    def _ask(self, asked: Sequence[Asked]) -> Flow[Reply]:
+        """``_read`` in batches; value and error together where a part failed."""
+        pairs = len(asked[0].statements)
+        return in_batches("judge", self._read, asked, BATCH, pairs)
+
+    def _read(self, asked: Sequence[Asked]) -> Matrix:
+        if not asked:
+            return np.zeros((0, 2))
         model = self._model()
-        pairs = self._reading.cut_pairs(model, texts, statements)
+        pairs = self._cut(model, asked)
         logits = model.logits(pairs.documents, pairs.statements)
-        return self._reading.pair_support(model.labels, pairs, logits)
+        return self._support(model.labels, asked, pairs, logits)
 
-    def _ask_pairs(
-        self, texts: list[str], statements: list[str], counts: Mapping[str, int]
-    ) -> Flow[Reply]:
-        """``pair_probabilities`` in batches of ``BATCH``, so that a time limit costs one of them;
-        value and error together where a part failed.
+    def _cut(self, model: ReadsPairs, asked: Sequence[Asked]) -> CutPairs:
+        """The windows of the texts, each beside its statements: one each, or two each."""
+        beside: dict[str, list[str]] = {}
+        for each in asked:
+            beside.setdefault(each.text, []).extend(each.statements)
+        cut = {text: self._windows(model, text, found) for text, found in beside.items()}
+        owners = [i for i, each in enumerate(asked) for _ in cut[each.text]]
+        documents = [piece for each in asked for piece in cut[each.text]]
+        width = len(asked[0].statements)
+        statements = [asked[i].statements[k] for k in range(width) for i in owners]
+        return CutPairs(owners, documents * width, statements)
+
+    def _windows(self, model: ReadsPairs, text: str, statements: Sequence[str]) -> list[str]:
+        """The text in pieces that the model reads whole beside each of the statements."""
+        size = self._settings.max_words
+        if len(text.split()) > LONG:
+            size = min(size, self._settings.long_words)
+        about = " ".join(statements)
+        cut = telling(windows(text, size, self._language), about)
+        pieces = [piece for window in cut for piece in model.pieces(window, statements)]
+        return telling(pieces, about)
+
+    def _support(
+        self, labels: Sequence[str], asked: Sequence[Asked], pairs: CutPairs, logits: Matrix
+    ) -> Matrix:
+        """P(support) and P(oppose) of a statement, or P(support) of each of two, shape (n, 2).
+
+        The largest of a text's windows. ``logits`` (windows, classes) are the model's for the pairs
+        of ``_cut``; NaN stays NaN.
         """
-        found = {stance: np.full(len(texts), np.nan) for stance in ("support", "oppose")}
+        logits = np.array(logits, dtype=np.float64)
+        if len(asked[0].statements) == 1:
+            values = self._probabilities(labels, logits)
+        else:
+            assert self._two_sides is not None
+            columns = class_columns(labels)
+            ordered = logits[:, [columns[name] for name in ("support", "oppose", "neutral")]]
+            first, second = np.split(ordered, 2)
+            relevance = np.array([each.relevance for each in asked])[pairs.owners]
+            values = self._two_sides.support(first, second, relevance)
+        strongest = np.zeros((len(asked), 2))
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(strongest, pairs.owners, values)
+        return strongest
 
-        def ask(rows: list[int]) -> Flow[Reply]:
-            own = {**(counts if rows[0] == 0 else {}), "judged_pairs": len(rows)}
-            asked = [texts[i] for i in rows], [statements[i] for i in rows]
-            return call("judge", self.pair_probabilities, *asked, counts=own)
+    def _probabilities(self, labels: Sequence[str], logits: Matrix) -> Matrix:
+        """P(support) and P(oppose), shape (windows, 2)."""
+        logits[~np.isfinite(logits).all(axis=1)] = np.nan
+        logits /= self._temperature
+        result = np.zeros((len(logits), 2))
+        if logits.shape[1] == 1:  # a relevance score: nothing is known of opposition
+            result[:, 0] = 1.0 / (1.0 + np.exp(-logits[:, 0]))
+            return result
+        columns = class_columns(labels)
+        if "neutral" in columns:
+            logits[:, columns["neutral"]] += self._settings.neutral_bias
+        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+        probability = exponents / exponents.sum(axis=1, keepdims=True)
+        for place, stance in enumerate(("support", "oppose")):
+            if stance in columns:
+                result[:, place] = probability[:, columns[stance]]
+        return result
 
-        def keep(rows: list[int], value: dict[str, Vector]) -> None:
-            for stance, values in value.items():
-                found[stance][rows] = values
-
-        error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
-        return Reply(found, error)
-
-    def _ask_sides(
-        self,
-        texts: list[str],
-        statements: tuple[str, str],
-        relevance: Vector,
-        counts: Mapping[str, int],
-    ) -> Flow[Reply]:
-        """``side_probabilities`` in the same way."""
-        found: Matrix = np.full((len(texts), 2), np.nan)
-        near = np.asarray(relevance, dtype=float)
-        if not np.isfinite(near).all():  # where one is not known all are judged without
-            near = np.full(len(texts), np.nan)
-
-        def ask(rows: list[int]) -> Flow[Reply]:
-            own = {**(counts if rows[0] == 0 else {}), "judged_pairs": 2 * len(rows)}
-            asked = [texts[i] for i in rows], statements, near[rows]
-            return call("judge", self.side_probabilities, *asked, counts=own)
-
-        def keep(rows: list[int], values: Matrix) -> None:
-            found[rows] = values
-
-        error = yield from in_batches(range(len(texts)), BATCH, ask, keep)
-        return Reply(found, error)
+    def _load(self) -> PairClassifier:
+        most = self._settings.max_tokens
+        if self._folder.suffix == ".onnx" or (self._folder / "model.onnx").is_file():
+            return OnnxClassifier(self._folder, max_tokens=most, threads=self._threads)
+        if self._folder == DEFAULT_MODEL:
+            raise ConfigError(
+                f"the package's own judge is not in {DEFAULT_MODEL}: reinstall perspective-rag"
+            )
+        return TransformersClassifier(
+            self._folder.as_posix(), max_tokens=most, revision=self._hub_revision
+        )
 
 
-def _counts(pairs: int, passages: Sequence[Passage]) -> dict[str, int]:
-    long = len({each.text for each in passages if len(each.text) > LONGEST})
-    return {"judged_pairs": pairs, **({"shortened_passages": long} if long else {})}
-
-
-DEFAULT_MODEL = Path(__file__).parent / "default"
-
-
-def _statement(perspective: Perspective) -> str:
-    return perspective.claim if perspective.claim and perspective.stance else perspective.text
+def _beside_two(
+    texts: Sequence[str], statements: tuple[str, str], relevance: Vector
+) -> list[Asked]:
+    """The texts beside both; where one cosine is not known all are judged without."""
+    near = np.asarray(relevance, dtype=float)
+    if not np.isfinite(near).all():
+        near = np.full(len(texts), np.nan)
+    pairs = zip(texts, near.tolist(), strict=True)
+    return [Asked(text, statements, value) for text, value in pairs]
 
 
 @cache
@@ -587,23 +368,5 @@ def packaged_judge() -> CrossEncoderJudge:
     Raises:
         MissingDependency: What it runs on is not installed or does not load.
     """
-    from perspective_rag.judge.models import onnx_runtime
-
     onnx_runtime()
     return CrossEncoderJudge()
-
-
-def _load(
-    model: str | Path | None,
-    folder: Path,
-    settings: JudgeSettings,
-    threads: int | None,
-    revision: str | None,
-) -> PairClassifier:
-    from perspective_rag.judge.models import OnnxClassifier, TransformersClassifier
-
-    if folder.suffix == ".onnx" or (folder / "model.onnx").is_file():
-        return OnnxClassifier(folder, max_tokens=settings.max_tokens, threads=threads)
-    if model is None:
-        raise ConfigError(f"the package's own judge is not in {folder}: reinstall perspective-rag")
-    return TransformersClassifier(str(model), max_tokens=settings.max_tokens, revision=revision)

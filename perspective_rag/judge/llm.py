@@ -102,14 +102,17 @@ class LLMJudge(TableOfPairs):
         support: Vector = np.full(len(passages), np.nan)
         if not support.size:
             return support
-        prompts, cut = self._prompts(perspectives, passages)
+        cut = sum(len(each.text) > self.max_characters for each in set(passages))
         if cut:
             note(counts={"shortened_passages": cut})
-        order = _by_passage(passages)
-        asked = [prompts[i] for i in order]
-        replies = yield from self._replies(asked)
+        # Those of one passage together: a server that keeps prefixes reads it once.
+        first: dict[tuple[str, str], int] = {}
+        starts = [first.setdefault((each.title, each.text), i) for i, each in enumerate(passages)]
+        order = sorted(range(len(passages)), key=starts.__getitem__)
+        prompts = [self._prompt(passages[i], perspectives[i]) for i in order]
+        replies = yield from self._replies(prompts)
         errors: list[LLMError] = []
-        for index, prompt, reply in zip(order, asked, replies, strict=True):
+        for index, prompt, reply in zip(order, prompts, replies, strict=True):
             try:
                 support[index] = self._probability(reply, prompt)
             except LLMError as error:
@@ -117,17 +120,6 @@ class LLMJudge(TableOfPairs):
         if errors:
             not_judged(self.name, len(errors), len(prompts), errors[0])
         return support
-
-    def _prompts(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> tuple[list[Prompt], int]:
-        """A prompt for each pair, and how many passages are cut in them."""
-        texts = {passage: self._shown(passage) for passage in passages}
-        prompts = [
-            self._prompt(texts[passage][0], each)
-            for each, passage in zip(perspectives, passages, strict=True)
-        ]
-        return prompts, sum(was_cut for _, was_cut in texts.values())
 
     def _replies(self, prompts: Sequence[Prompt]) -> Flow[Sequence[Reply]]:
         if not isinstance(self.llm, CompletesMany):
@@ -146,16 +138,15 @@ class LLMJudge(TableOfPairs):
             if reply.error is None and len(reply.value) != len(batch):
                 problem = LLMError(f"{len(reply.value)} replies to {len(batch)} prompts")
                 reply = Reply(error=problem)
-            answered = [reply] * len(batch) if reply.error else map(_as_reply, reply.value)
-            result.extend(answered)
+            for value in [reply.error] * len(batch) if reply.error else reply.value:
+                failed = isinstance(value, Exception)
+                result.append(Reply(error=value) if failed else Reply(value))
         return result
 
-    def _shown(self, passage: Passage) -> tuple[str, bool]:
+    def _prompt(self, passage: Passage, perspective: Perspective) -> Prompt:
         text = shorten(passage.text, self.max_characters)
         title = shorten(passage.title, 200)
-        return (f"{title}\n{text}" if title else text), len(text) < len(passage.text)
-
-    def _prompt(self, text: str, perspective: Perspective) -> Prompt:
+        text = f"{title}\n{text}" if title else text
         shown = fence([text]) if self.wording.fenced else text
         filled = self.template.fill(passage=shown, perspective=perspective.text)
         if self.wording.system != "own":
@@ -180,23 +171,6 @@ class LLMJudge(TableOfPairs):
         return float(decided)
 
 
-def _by_passage(passages: Sequence[Passage]) -> list[int]:
-    """The places of pairs, those of one passage together, passages in the order they come.
-
-    The prompts of a passage begin alike, up to its end: a server that keeps prefixes reads the
-    instructions and the passage once.
-    """
-    first: dict[tuple[str, str], int] = {}
-    starts = [
-        first.setdefault((passage.title, passage.text), i) for i, passage in enumerate(passages)
-    ]
-    return sorted(range(len(passages)), key=starts.__getitem__)
-
-
-def _as_reply(value: Completion | Exception) -> Reply:
-    return Reply(error=value) if isinstance(value, Exception) else Reply(value)
-
-
 Engine = Literal["transformers", "vllm", "server"]
 
 
@@ -206,79 +180,51 @@ class JudgePreset:
 
     ``model`` is its id on the Hugging Face hub (or at the provider), ``adapter`` a PEFT adapter
     laid over it. ``wording`` says how it is asked; None for a classifier of pairs, whose labels say
-    what its outputs mean. ``engines`` are the ways it can run, the first the default. ``source`` is
-    the paper or the row of a table it stands for.
+    what its outputs mean. ``engines`` are the ways it can run, the first the default.
     """
 
     model: str
-    source: str
     wording: Wording | None = None
-    adapter: str | None = None
     engines: tuple[Engine, ...] = ("transformers", "vllm", "server")
+    adapter: str | None = None
 
 
 _CHAT = Wording()
-# Chat templates of these models have no system role.
-_USER_ONLY = Wording(system="user")
-_TABLE_7 = "BERDS (Chen and Choi), Table 7: "
+_USER_ONLY = Wording(system="user")  # chat templates of these models have no system role
+_TUNED = Wording(system="none")
+_ENTAILS = Wording("judge_entailment", ("1", "0"), fenced=False)
+_ONE_SHOT = Wording("judge_support_one_shot")
 _MISTRAL = "mistralai/Mistral-7B-Instruct-v0.2"
+_NLI = "MoritzLaurer/DeBERTa-v3"
 
 PRESETS: Mapping[str, JudgePreset] = MappingProxyType(
     {
+        # BERDS (Chen and Choi), Table 7; the first is TRUE's (Honovich et al. 2022).
         "t5-11b-true-nli": JudgePreset(
-            "google/t5_xxl_true_nli_mixture",
-            _TABLE_7 + "NLI model (T5-11B); Honovich et al. 2022 (TRUE)",
-            Wording("judge_entailment", ("1", "0"), fenced=False),
-            engines=("transformers",),
+            "google/t5_xxl_true_nli_mixture", _ENTAILS, engines=("transformers",)
         ),
-        "llama-2-13b-chat": JudgePreset(
-            "meta-llama/Llama-2-13b-chat-hf", _TABLE_7 + "Llama-2-13b-chat (zero-shot)", _CHAT
-        ),
-        "llama-2-70b-chat": JudgePreset(
-            "meta-llama/Llama-2-70b-chat-hf", _TABLE_7 + "Llama-2-70b-chat (zero-shot)", _CHAT
-        ),
-        "zephyr-7b": JudgePreset(
-            "HuggingFaceH4/zephyr-7b-beta", _TABLE_7 + "Zephyr (zero-shot)", _CHAT
-        ),
-        "gemma-7b": JudgePreset("google/gemma-7b-it", _TABLE_7 + "Gemma (zero-shot)", _USER_ONLY),
-        "mistral-7b": JudgePreset(_MISTRAL, _TABLE_7 + "Mistral-7B (zero-shot)", _USER_ONLY),
-        "mistral-7b-berds": JudgePreset(
-            "timchen0618/Mistral_BERDS_evaluator_full",
-            _TABLE_7 + "Mistral-7B (fine-tuned), full weights",
-            Wording(system="none"),
-        ),
+        "llama-2-13b-chat": JudgePreset("meta-llama/Llama-2-13b-chat-hf", _CHAT),
+        "llama-2-70b-chat": JudgePreset("meta-llama/Llama-2-70b-chat-hf", _CHAT),
+        "zephyr-7b": JudgePreset("HuggingFaceH4/zephyr-7b-beta", _CHAT),
+        "gemma-7b": JudgePreset("google/gemma-7b-it", _USER_ONLY),
+        "mistral-7b": JudgePreset(_MISTRAL, _USER_ONLY),
+        "mistral-7b-berds": JudgePreset("timchen0618/Mistral_BERDS_evaluator_full", _TUNED),
         "mistral-7b-berds-adapter": JudgePreset(
-            _MISTRAL,
-            _TABLE_7 + "Mistral-7B (fine-tuned), LoRA adapter",
-            Wording(system="none"),
-            adapter="timchen0618/Mistral_BERDS_evaluator",
-            engines=("transformers", "vllm"),
+            _MISTRAL, _TUNED, ("transformers", "vllm"), "timchen0618/Mistral_BERDS_evaluator"
         ),
-        "gpt-4": JudgePreset(
-            "gpt-4-0613", _TABLE_7 + "GPT-4 (zero-shot)", _CHAT, engines=("server",)
-        ),
-        "gpt-4-one-shot": JudgePreset(
-            "gpt-4-0613",
-            _TABLE_7 + "GPT-4 (one-shot)",
-            Wording("judge_support_one_shot"),
-            engines=("server",),
-        ),
+        "gpt-4": JudgePreset("gpt-4-0613", _CHAT, ("server",)),
+        "gpt-4-one-shot": JudgePreset("gpt-4-0613", _ONE_SHOT, ("server",)),
+        # Classifiers: Laurer et al. 2024, Liu et al. 2019, Lewis et al. 2020
         "deberta-v3-large-nli": JudgePreset(
-            "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
-            "Laurer et al. 2024, MNLI, FEVER, ANLI, LingNLI, WANLI",
-            engines=("transformers",),
+            f"{_NLI}-large-mnli-fever-anli-ling-wanli", engines=("transformers",)
         ),
         "deberta-v3-base-nli": JudgePreset(
-            "MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli",
-            "Laurer et al. 2024, MNLI, FEVER, ANLI",
-            engines=("transformers",),
+            f"{_NLI}-base-mnli-fever-anli", engines=("transformers",)
         ),
         "roberta-large-mnli": JudgePreset(
-            "FacebookAI/roberta-large-mnli", "Liu et al. 2019, MNLI", engines=("transformers",)
+            "FacebookAI/roberta-large-mnli", engines=("transformers",)
         ),
-        "bart-large-mnli": JudgePreset(
-            "facebook/bart-large-mnli", "Lewis et al. 2020, MNLI", engines=("transformers",)
-        ),
+        "bart-large-mnli": JudgePreset("facebook/bart-large-mnli", engines=("transformers",)),
     }
 )
 

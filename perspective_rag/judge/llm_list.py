@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -12,28 +12,18 @@ import numpy as np
 
 from perspective_rag.errors import JudgeError, LLMError, check_component, check_components, count
 from perspective_rag.flow.request import degrade, note
-from perspective_rag.flow.steps import Flow, Reply, ask
-from perspective_rag.judge.graded import GRADES, NO_SUPPORT, RULE, GradedJudge
+from perspective_rag.flow.steps import Flow, ask
 from perspective_rag.judge.pairs import not_judged
 from perspective_rag.judge.support import read_beside
-from perspective_rag.prompts import PromptTemplate, fence, load_prompt, shorten
+from perspective_rag.judge.wrapped import GRADES, NO_SUPPORT, RULE, GradedJudge
+from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_json, reply_text
 from perspective_rag.protocols import LLM, Judge, Judged
 from perspective_rag.storage.fingerprint import cache_key, fingerprint
 from perspective_rag.text import from_json, words
-from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Prompt, Proof, Vector
+from perspective_rag.types import Matrix, Passage, Perspective, Prompt, Proof, Vector
 
 Grade = Literal["clear", "fair", "leaning"]
-
-_NONE = frozenset({"none", "neither", "no", "null", "silent", "neutral", "unclear", "n/a", "", "-"})
-_ALL = frozenset({"both", "all", "mixed"})
-_NUMBER_KEYS = ("passage", "number", "id", "index", "n")
-_SIDE_KEYS = ("side", "sides", "verdict", "stance")
-_QUOTE_KEYS = ("quote", "quotation", "proof", "evidence")
-_MOST_ENTRIES = 1000
-_AROUND = " :._\"'()[]*"
-_LABELLED = re.compile(r"([A-Z]{1,2})\s?[:.)]")
-_SPLIT = re.compile(r"[^A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +70,17 @@ def list_schema(sides: int) -> dict[str, Any]:
     }
 
 
+_NONE = frozenset({"none", "neither", "no", "null", "silent", "neutral", "unclear", "n/a", "", "-"})
+_ALL = frozenset({"both", "all", "mixed"})
+_NUMBER_KEYS = ("passage", "number", "id", "index", "n")
+_SIDE_KEYS = ("side", "sides", "verdict", "stance")
+_QUOTE_KEYS = ("quote", "quotation", "proof", "evidence")
+_MOST_ENTRIES = 1000
+_NUMBER = re.compile(r"[\s\[#]*(?:passage)?\s*(\d{1,4})[\s\].#]*", re.ASCII)
+_LABELLED = re.compile(r"([A-Z]{1,2})\s?[:.)]")
+_SPLIT = re.compile(r"[^A-Za-z]+")
+
+
 def parse_list_reply(
     text: str, prompt: Prompt, *, count: int, sides: int
 ) -> dict[int, ListVerdict]:
@@ -91,8 +92,10 @@ def parse_list_reply(
     """
     found: dict[int, ListVerdict] = {}
     disputed: set[int] = set()
-    for number, entry in _entries(text, prompt):
-        verdict = _verdict(entry, sides)
+    for entry in _entries(parse_json(text, prompt).value, text)[:_MOST_ENTRIES]:
+        if not isinstance(entry, Mapping):
+            continue
+        number, verdict = _number(_first(entry, _NUMBER_KEYS)), _verdict(entry, sides)
         if verdict is None or not 1 <= number <= count:
             continue
         known = found.setdefault(number, verdict)
@@ -103,38 +106,28 @@ def parse_list_reply(
     return {number: each for number, each in found.items() if number not in disputed}
 
 
-def _entries(text: str, prompt: Prompt) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    value = parse_json(text, prompt).value
-    if isinstance(value, Mapping):
-        value = _held(value, text)
-    for each in value[:_MOST_ENTRIES]:
-        if isinstance(each, Mapping) and (number := _number(_first(each, _NUMBER_KEYS))):
-            yield number, each
-
-
-def _held(value: Mapping[str, Any], text: str) -> list[Any]:
-    """The entries in an object: in a list, by their numbers, or one on each line of the reply."""
+def _entries(value: Any, text: str) -> list[Any]:
+    """The entries: a list, or in an object in a list, by their numbers, or one on each line."""
+    if not isinstance(value, Mapping):
+        return list(value)
     if any(key in value for key in _SIDE_KEYS):
-        return _lines(text) or [value]
+        entries = []
+        for line in text.splitlines()[:_MOST_ENTRIES]:
+            try:
+                entries.append(from_json(line.strip().rstrip(",")))
+            except ValueError:
+                continue
+        return entries or [value]
     inner = next((each for each in value.values() if isinstance(each, list)), None)
     if inner is not None:
         return inner
-    within = (v for k, v in value.items() if isinstance(v, Mapping) and not _is_number(k))
+    within = (v for k, v in value.items() if isinstance(v, Mapping) and not _number(k))
     by_number = next(within, value)
     return [{"passage": k, **v} for k, v in by_number.items() if isinstance(v, Mapping)]
 
 
-def _lines(text: str) -> list[Any]:
-    found = []
-    for line in text.splitlines()[:_MOST_ENTRIES]:
-        try:
-            found.append(from_json(line.strip().rstrip(",")))
-        except ValueError:
-            continue
-    return found
-
-
 def _verdict(entry: Mapping[str, Any], sides: int) -> ListVerdict | None:
+    """What an entry says; None where that cannot be told."""
     if not any(key in entry for key in _SIDE_KEYS):
         return None
     columns = _columns(_first(entry, _SIDE_KEYS), sides)
@@ -152,7 +145,7 @@ def _columns(said: Any, sides: int) -> tuple[int, ...] | None:
         said = " ".join(map(str, said[:sides]))
     if not isinstance(said, str):
         return () if said is None else None
-    name = said.strip().casefold().removeprefix("sides").removeprefix("side").strip(_AROUND)
+    name = said.strip().casefold().removeprefix("sides").removeprefix("side").strip(" :._\"'()[]*")
     if name in _NONE:
         return ()
     if name in _ALL:
@@ -173,110 +166,19 @@ def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> Any:
 def _number(value: Any) -> int:
     """The passage number that is meant; 0 for none."""
     if isinstance(value, str):
-        value = value.strip().strip("[]#.").removeprefix("passage").strip()
-        value = int(value) if _is_number(value) else None
+        found = _NUMBER.fullmatch(value)
+        return int(found[1]) if found else 0
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
-    return int(value) if value == value // 1 and 0 < value <= _MOST_ENTRIES else 0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 4
-
-
-_CHARACTERS_A_TOKEN = 3  # English has four or five: an estimate that seldom falls short
-_REPLY_TOKENS, _TOKENS_A_VERDICT = 200, 90
-_TITLE = 200  # characters
-_TAGS = 60  # characters
-
-ListRequest = tuple[Prompt, list[int]]
-"""A prompt, and the places of its passages in the order of their numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListPrompts:
-    """How lists are asked about; the fields are those of ``LLMListJudge``."""
-
-    template: PromptTemplate
-    batch_size: int
-    max_characters: int
-    max_prompt_tokens: int
-    max_tokens: int | None
-    seed: int
-
-    def parts(self, passages: Sequence[Passage]) -> list[list[int]]:
-        """The places of the passages in the drawn order, those of one call together."""
-        keys = [cache_key(self.seed, each.title, each.text) for each in passages]
-        budget = self.max_prompt_tokens * _CHARACTERS_A_TOKEN - len(self.template.system)
-        parts: list[list[int]] = []
-        room = 0
-        for place in sorted(range(len(passages)), key=keys.__getitem__):
-            size = len(self._shown(passages[place])) + _TAGS
-            if not parts or size > room or len(parts[-1]) == self.batch_size:
-                parts.append([])
-                room = budget
-            parts[-1].append(place)
-            room -= size
-        return parts
-
-    def requests(
-        self,
-        question: str,
-        perspectives: Sequence[Perspective],
-        passages: Sequence[Passage],
-        parts: Sequence[list[int]],
-    ) -> list[ListRequest]:
-        """A prompt for each part."""
-        return [
-            (self._prompt(question, perspectives, [passages[i] for i in part]), part)
-            for part in parts
-        ]
-
-    def _prompt(
-        self, question: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Prompt:
-        names = [letter(column) for column in range(len(perspectives))]
-        sides = [f"{name}: {each.text}" for name, each in zip(names, perspectives, strict=True)]
-        several, choices = _ways_to_answer(names)
-        filled = self.template.fill(
-            question=question or "(as the sides say)",
-            sides="\n".join(sides),
-            passages=fence([self._shown(each) for each in passages]),
-            several=several,
-            choices=choices,
-            count=len(passages),
-        )
-        most = self.max_tokens or _REPLY_TOKENS + _TOKENS_A_VERDICT * len(passages)
-        return replace(filled, schema=list_schema(len(names)), max_tokens=most, seed=self.seed)
-
-    def _shown(self, passage: Passage) -> str:
-        text = shorten(passage.text, self.max_characters)
-        title = shorten(" ".join(passage.title.split()), _TITLE)
-        untitled = not title or text.lstrip().startswith(title)
-        return text if untitled else f"Title: {title}\n{text}"
-
-
-def _ways_to_answer(names: Sequence[str]) -> tuple[str, str]:
-    """What a prompt says of passages on several sides, and the names that a side may have."""
-    quoted = [f'"{name}"' for name in names]
-    if len(names) == 1:
-        return "", f'{quoted[0]} | "none"'
-    if len(names) == 2:
-        said = '"both" when it really argues for both sides and neither prevails;\n- '
-        return said, f'{quoted[0]} | {quoted[1]} | "both" | "none"'
-    said = 'several letters joined by "+" when it really argues for each of these sides;\n- '
-    return said, f'{" | ".join(quoted)} | letters joined by "+" | "none"'
+    return int(value) if 0 < value <= _MOST_ENTRIES and value == int(value) else 0
 
 
 MAX_WORDS = 40
 """Twice what a model is asked for: a longer piece is no quotation but the passage given back."""
-_LEAST_WORDS = 2
-_SAME = {
-    **dict.fromkeys("“”„‟«»″〝〞「」『』", '"'),
-    **dict.fromkeys("‘’‚‛′´`", "'"),
-    **dict.fromkeys("‐‑‒–—−", "-"),
-}
-_OUTSIDE = " \"'.…"
+_QUOTES = '"“”„‟«»″〝〞「」『』', "'‘’‚‛′´`"
+_ALIKE = {
+    mark: f"[{re.escape(kind)}]" for kind in (*_QUOTES, "-‐‑‒–—−") for mark in kind
+}  # quotation marks, apostrophes and dashes of any kind
 # Scripts from here on, Thai and Chinese among them, put no spaces between words.
 _UNSPACED = "\u0e00"
 
@@ -288,37 +190,26 @@ def find_quote(quote: str, text: str) -> Proof | None:
     the quotation must begin and end with whole words. Quotation marks and dots around it do not
     count. One of fewer than two words, or of more than ``MAX_WORDS``, proves nothing.
     """
-    wanted = _plain(quote[: MAX_WORDS * 40])[0].strip(_OUTSIDE)
-    if not _LEAST_WORDS <= len(words(wanted)) <= MAX_WORDS:
+    wanted = " ".join(quote[: MAX_WORDS * 40].split()).strip(" .…" + "".join(_QUOTES))
+    if not 2 <= len(words(wanted)) <= MAX_WORDS:
         return None
-    plain, places = _plain(text)
-    start = plain.find(wanted)
-    while start >= 0:
-        end = start + len(wanted)
-        if not (_within_word(plain, start) or _within_word(plain, end)):
-            return Proof(places[start], places[end - 1] + 1)
-        start = plain.find(wanted, end)
+    literal = ("".join(_ALIKE.get(c) or re.escape(c) for c in word) for word in wanted.split())
+    for found in re.finditer(r"\s+".join(literal), text):
+        if not (_within_word(text, found.start()) or _within_word(text, found.end())):
+            return Proof(*found.span())
     return None
-
-
-def _plain(text: str) -> tuple[str, list[int]]:
-    """The text with single spaces and one kind of each mark, and the place of each character."""
-    kept: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        if character.isspace():
-            if kept and kept[-1] == " ":
-                continue
-            character = " "
-        kept.append(_SAME.get(character, character))
-        places.append(place)
-    return "".join(kept), places
 
 
 def _within_word(text: str, place: int) -> bool:
     """Whether a word of an alphabet goes on across a place."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) == 2 and around.isalnum() and max(around) < _UNSPACED
+
+
+_CHARACTERS_A_TOKEN = 3  # English has four or five: an estimate that seldom falls short
+_REPLY_TOKENS, _TOKENS_A_VERDICT = 200, 90
+_TITLE = 200  # characters
+_TAGS = 60  # characters
 
 
 class LLMListJudge:
@@ -352,6 +243,10 @@ class LLMListJudge:
         seed: Draws the order of the passages.
     """
 
+    languages: tuple[str, ...] = ()  # those of the model: nobody has said
+    threshold = RULE.leaning
+    listing = sides_listing = RULE
+
     def __init__(
         self,
         llm: LLM,
@@ -368,46 +263,22 @@ class LLMListJudge:
         check_components(judge=fallback)
         self.quick = GradedJudge(fallback) if fallback is not None else None
         self.batch_size = count("batch_size", batch_size)
-        self._prompts = ListPrompts(
-            load_prompt("judge_list", prompt),
-            self.batch_size,
-            count("max_characters", max_characters),
-            count("max_prompt_tokens", max_prompt_tokens),
-            None if max_tokens is None else count("max_tokens", max_tokens),
-            count("seed", seed, least=0),
-        )
+        self.template = load_prompt("judge_list", prompt)
+        self.max_characters = count("max_characters", max_characters)
+        self.max_prompt_tokens = count("max_prompt_tokens", max_prompt_tokens)
+        self.max_tokens = None if max_tokens is None else count("max_tokens", max_tokens)
+        self.seed = count("seed", seed, least=0)
 
     @property
     def name(self) -> str:
         """Identifies the model and the exact wording of the prompt."""
-        return f"llm-list:{self.llm.name}:{self._prompts.template.hash}"
+        return f"llm-list:{self.llm.name}:{self.template.hash}"
 
     @property
     def revision(self) -> str:
         """Identifies the model, the prompt and how it is asked: equal revisions judge alike."""
         model = getattr(self.llm, "revision", self.llm.name)
-        asked = self._prompts
-        return fingerprint(model, asked.template.hash, asked.max_characters, asked.seed)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """Empty: the languages are those of the model."""
-        return ()
-
-    @property
-    def threshold(self) -> float:
-        """The P(support) from which a passage leans to support."""
-        return RULE.leaning
-
-    @property
-    def listing(self) -> ListingRule:
-        """Clear and fair support is listed."""
-        return RULE
-
-    @property
-    def sides_listing(self) -> ListingRule:
-        """The same: sides are always read together."""
-        return RULE
+        return fingerprint(model, self.template.hash, self.max_characters, self.seed)
 
     def judge(
         self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
@@ -468,36 +339,74 @@ class LLMListJudge:
         Returns:
             The verdicts with their proofs; NaN where it could not be judged.
         """
-        reading = _Reading(len(passages), perspectives)
+        answers = _Answers(perspectives, passages)
         if passages and perspectives:
-            parts = self._prompts.parts(passages)
-            cut = sum(len(each.text) > self._prompts.max_characters for each in passages)
-            if cut:
-                note(counts={"shortened_passages": cut})
-            failed = yield from self._read(question, parts, passages, reading)
-            omitted = [row for part in parts for row in part if row not in reading.rows]
-            again = [row for row in omitted if row not in failed]
-            if again:
-                note(counts={"asked_again": len(again)})
-                smaller = _within(again, parts)
-                failed |= yield from self._read(question, smaller, passages, reading)
-                left = [row for row in again if row not in reading.rows and row not in failed]
-                if left:
-                    pairs = len(perspectives) * len(left), len(perspectives) * len(passages)
-                    not_judged(self.name, *pairs)
-            if failed:
-                yield from self._fall_back(
-                    sorted(failed), perspectives, passages, relevance, exclusive, reading
+            yield from self._fill(question, answers, relevance, exclusive)
+        return Judged(answers.support, tuple(answers.proofs), answers.own)
+
+    def _fill(
+        self, question: str, answers: _Answers, relevance: Vector, exclusive: bool
+    ) -> Flow[None]:
+        sides, passages = answers.perspectives, answers.passages
+        pairs = len(sides) * len(passages)
+        cut = sum(len(each.text) > self.max_characters for each in passages)
+        if cut:
+            note(counts={"shortened_passages": cut})
+        parts = self._parts(passages)
+        failed = yield from self._ask(question, parts, answers)
+        omitted = [
+            [row for row in part if not answers.own[row]]
+            for part in parts
+            if failed.isdisjoint(part)
+        ]
+        if any(omitted):
+            note(counts={"asked_again": sum(map(len, omitted))})
+            failed |= yield from self._ask(question, list(filter(None, omitted)), answers)
+            left = [row for part in omitted for row in part if not answers.own[row]]
+            left = [row for row in left if row not in failed]
+            if left:
+                not_judged(self.name, len(sides) * len(left), pairs)
+        counts = {"judged_pairs": len(sides) * int(answers.own.sum())}
+        if answers.unproven:
+            counts["unproven"] = answers.unproven
+        if failed and self.quick is not None:
+            rows = sorted(failed)
+            chosen, near = [passages[row] for row in rows], np.asarray(relevance)[rows]
+            try:
+                answers.support[rows] = yield from read_beside(
+                    self.quick, sides, chosen, near, exclusive=exclusive
                 )
-            counts = {"judged_pairs": len(reading.rows) * len(perspectives)}
-            if reading.unproven:
-                counts["unproven"] = reading.unproven
-            note(counts=counts)
-        return Judged(reading.support, tuple(reading.proofs), reading.own)
+            except Exception as error:
+                not_judged(self.quick.name, len(sides) * len(rows), pairs, error)
+        note(counts=counts)
+
+    def _ask(self, question: str, parts: Sequence[list[int]], answers: _Answers) -> Flow[set[int]]:
+        """Asks about the parts, all at once; the rows of those whose call or reply failed."""
+        sides = answers.perspectives
+        prompts = [
+            self._prompt(question, sides, [answers.passages[row] for row in part]) for part in parts
+        ]
+        replies = yield from ask("judge", self.llm, prompts)
+        failed: set[int] = set()
+        for prompt, part, reply in zip(prompts, parts, replies, strict=True):
+            try:
+                text = reply_text(reply, prompt)
+                verdicts = parse_list_reply(text, prompt, count=len(part), sides=len(sides))
+            except LLMError as error:
+                failed |= set(part)
+                instead = "another judge reads" if self.quick is not None else "nobody judged"
+                message = f"the model gave no verdicts: {instead} {len(part)} passages"
+                problem = JudgeError(f"judge {self.name!r} gave no verdicts: {error}")
+                problem.__cause__ = error
+                degrade("judge", message, problem)
+                continue
+            for number, verdict in verdicts.items():
+                answers.add(part[number - 1], verdict)
+        return failed
 
     def requests(
         self, question: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> list[ListRequest]:
+    ) -> list[tuple[Prompt, list[int]]]:
         """The prompts that the model is asked first, without asking it.
 
         Args:
@@ -509,94 +418,81 @@ class LLMListJudge:
             A prompt, or several beyond the token budget, each with the places of its passages in
             the order of their numbers.
         """
-        parts = self._prompts.parts(passages)
-        return self._prompts.requests(question, perspectives, passages, parts)
+        return [
+            (self._prompt(question, perspectives, [passages[row] for row in part]), part)
+            for part in self._parts(passages)
+        ]
 
-    def _read(
-        self,
-        question: str,
-        parts: Sequence[list[int]],
-        passages: Sequence[Passage],
-        reading: _Reading,
-    ) -> Flow[set[int]]:
-        """Asks about the parts, all at once; the rows of those whose call or reply failed."""
-        sides = reading.perspectives
-        requests = self._prompts.requests(question, sides, passages, parts)
-        replies = yield from ask("judge", self.llm, [prompt for prompt, _ in requests])
-        failed: set[int] = set()
-        for (prompt, part), reply in zip(requests, replies, strict=True):
-            try:
-                verdicts = _verdicts(reply, prompt, len(part), len(sides))
-            except LLMError as error:
-                failed |= set(part)
-                instead = "another judge reads" if self.quick is not None else "nobody judged"
-                message = f"the model gave no verdicts: {instead} {len(part)} passages"
-                problem = JudgeError(f"judge {self.name!r} gave no verdicts: {error}")
-                problem.__cause__ = error
-                degrade("judge", message, problem)
-                continue
-            for number, verdict in verdicts.items():
-                row = part[number - 1]
-                reading.add(row, verdict, passages[row])
-        return failed
+    def _parts(self, passages: Sequence[Passage]) -> list[list[int]]:
+        """The places of the passages in the drawn order, those of one call together."""
+        keys = [cache_key(self.seed, each.title, each.text) for each in passages]
+        budget = self.max_prompt_tokens * _CHARACTERS_A_TOKEN - len(self.template.system)
+        parts: list[list[int]] = []
+        room = 0
+        for place in sorted(range(len(passages)), key=keys.__getitem__):
+            size = len(self._shown(passages[place])) + _TAGS
+            if not parts or size > room or len(parts[-1]) == self.batch_size:
+                parts.append([])
+                room = budget
+            parts[-1].append(place)
+            room -= size
+        return parts
 
-    def _fall_back(
-        self,
-        rows: Sequence[int],
-        perspectives: Sequence[Perspective],
-        passages: Sequence[Passage],
-        relevance: Vector,
-        exclusive: bool,
-        reading: _Reading,
-    ) -> Flow[None]:
-        if self.quick is None:
-            return
-        chosen = [passages[row] for row in rows]
-        near = np.asarray(relevance)[list(rows)]
-        try:
-            support = yield from read_beside(
-                self.quick, perspectives, chosen, near, exclusive=exclusive
-            )
-        except Exception as error:
-            pairs = len(perspectives) * len(rows), len(perspectives) * len(passages)
-            not_judged(self.quick.name, *pairs, error)
-            return
-        reading.support[list(rows)] = support
+    def _prompt(
+        self, question: str, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Prompt:
+        names = [letter(column) for column in range(len(perspectives))]
+        sides = [f"{name}: {each.text}" for name, each in zip(names, perspectives, strict=True)]
+        several, choices = _ways_to_answer(names)
+        filled = self.template.fill(
+            question=question or "(as the sides say)",
+            sides="\n".join(sides),
+            passages=fence([self._shown(each) for each in passages]),
+            several=several,
+            choices=choices,
+            count=len(passages),
+        )
+        most = self.max_tokens or _REPLY_TOKENS + _TOKENS_A_VERDICT * len(passages)
+        return replace(filled, schema=list_schema(len(names)), max_tokens=most, seed=self.seed)
+
+    def _shown(self, passage: Passage) -> str:
+        text = shorten(passage.text, self.max_characters)
+        title = shorten(" ".join(passage.title.split()), _TITLE)
+        untitled = not title or text.lstrip().startswith(title)
+        return text if untitled else f"Title: {title}\n{text}"
 
 
-class _Reading:
-    """What was read so far of a list of passages."""
+def _ways_to_answer(names: Sequence[str]) -> tuple[str, str]:
+    """What a prompt says of passages on several sides, and the names that a side may have."""
+    quoted = [f'"{name}"' for name in names]
+    if len(names) == 1:
+        return "", f'{quoted[0]} | "none"'
+    if len(names) == 2:
+        said = '"both" when it really argues for both sides and neither prevails;\n- '
+        return said, f'{quoted[0]} | {quoted[1]} | "both" | "none"'
+    said = 'several letters joined by "+" when it really argues for each of these sides;\n- '
+    return said, f'{" | ".join(quoted)} | letters joined by "+" | "none"'
 
-    def __init__(self, count: int, perspectives: Sequence[Perspective]) -> None:
-        self.perspectives = perspectives
-        self.support: Matrix = np.full((count, len(perspectives)), np.nan)
-        self.proofs: list[dict[str, Proof]] = [{} for _ in range(count)]
-        self.own = np.zeros(count, dtype=bool)
-        self.rows: set[int] = set()
+
+class _Answers:
+    """What is known so far of a list of passages."""
+
+    def __init__(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> None:
+        self.perspectives, self.passages = perspectives, passages
+        self.support: Matrix = np.full((len(passages), len(perspectives)), np.nan)
+        self.proofs: list[dict[str, Proof]] = [{} for _ in passages]
+        self.own = np.zeros(len(passages), dtype=bool)
         self.unproven = 0
 
-    def add(self, row: int, verdict: ListVerdict, passage: Passage) -> None:
+    def add(self, row: int, verdict: ListVerdict) -> None:
         """Keeps a verdict, leaning at most where its quotation is not in the passage."""
-        self.rows.add(row)
         self.own[row] = True
         self.support[row] = NO_SUPPORT
         if not verdict.sides:
             return
-        proof = find_quote(verdict.quote, passage.text)
-        grade = verdict.grade if proof is not None else "leaning"
+        proof = find_quote(verdict.quote, self.passages[row].text)
         self.unproven += proof is None
         for column in verdict.sides:
-            self.support[row, column] = GRADES[grade]
+            self.support[row, column] = GRADES["leaning" if proof is None else verdict.grade]
             if proof is not None:
                 self.proofs[row][self.perspectives[column].id] = proof
-
-
-def _verdicts(reply: Reply, prompt: Prompt, count: int, sides: int) -> dict[int, ListVerdict]:
-    return parse_list_reply(reply_text(reply, prompt), prompt, count=count, sides=sides)
-
-
-def _within(rows: Sequence[int], parts: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The rows, those of one call together."""
-    wanted = set(rows)
-    kept = [[row for row in part if row in wanted] for part in parts]
-    return [part for part in kept if part]

@@ -1,14 +1,15 @@
-"""ONNX models that read pairs of texts."""
+"""Models that read pairs of texts, loaded once."""
 
 from __future__ import annotations
 
 import os
+import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,33 @@ from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.text import from_json
 from perspective_rag.types import Matrix, Vector
+
+M = TypeVar("M")
+
+
+class LoadedOnce(Generic[M]):
+    """What a judge reads with: a model that was given, else what ``_load`` gives at the first
+    judgement, once. All but a loaded model is sent to another process.
+    """
+
+    _load: Callable[[], M]
+
+    def __init__(self, given: M | None) -> None:
+        self._classifier = self._given = given
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_lock": None, "_classifier": self._given}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+    def _model(self) -> M:
+        with self._lock:
+            if self._classifier is None:
+                self._classifier = self._load()
+            return self._classifier
+
 
 # Texts whose tokens are kept: a few requests' worth, a few MB.
 _KEPT_TEXTS = 1024
@@ -92,14 +120,6 @@ def batches_by_length(lengths: Sequence[int], batch_size: int) -> Iterator[list[
         yield order[start : start + batch_size]
 
 
-def padded(rows: Sequence[Sequence[int]], fill: int = 0) -> Any:
-    """Rows of integers as one matrix, filled up on the right: shape (n, longest), int64."""
-    matrix = np.full((len(rows), max(map(len, rows))), fill, dtype=np.int64)
-    for target, row in zip(matrix, rows, strict=True):
-        target[: len(row)] = row
-    return matrix
-
-
 def onnx_runtime() -> tuple[Any, Any]:
     """The module onnxruntime and the class Tokenizer; raises MissingDependency without them."""
     try:
@@ -124,35 +144,42 @@ def onnx_session(onnxruntime: Any, path: Path) -> Any:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-class OnnxClassifier:
-    """A classifier in an ONNX file beside its ``tokenizer.json`` and ``config.json`` (for the label
-    names).
+class OnnxModel:
+    """A model in an ONNX file, beside the ``needed`` files and its ``tokenizer.json``.
 
-    ``threads`` pairs are read side by side (None: one a core), each by itself: an int8 model scales
-    its activations by the largest in its input, so that in a batch a verdict would depend on its
-    company, and on a CPU a batch is no faster.
+    ``threads`` inputs are read side by side (None: one a core), each by itself: an int8 model
+    scales its activations by the largest in its input, so that in a batch a verdict would depend on
+    its company, and on a CPU a batch is no faster.
     """
 
-    def __init__(self, model: Path, *, max_tokens: int, threads: int | None = None) -> None:
+    def __init__(
+        self, model: Path, *needed: str, max_tokens: int, threads: int | None = None
+    ) -> None:
         onnxruntime, tokenizer = onnx_runtime()
         path = model if model.suffix == ".onnx" else model / "model.onnx"
-        for needed in (path, path.parent / "tokenizer.json", path.parent / "config.json"):
-            if not needed.is_file():
-                raise ConfigError(
-                    f"{needed} is missing: needed are model.onnx, tokenizer.json, config.json"
-                )
+        names = "model.onnx", "tokenizer.json", *needed
+        for each in (path, *(path.parent / name for name in names[1:])):
+            if not each.is_file():
+                raise ConfigError(f"{each} is missing: needed are {', '.join(names)}")
+        self.folder = path.parent
+        self._tokenizer = tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        self._encoder = PairEncoder(self._tokenizer, max_tokens)
+        self._session = onnx_session(onnxruntime, path)
+        self._readers = ThreadPoolExecutor(threads or cores(), thread_name_prefix="judge")
+
+
+class OnnxClassifier(OnnxModel):
+    """A classifier in an ONNX file; its ``config.json`` names its labels."""
+
+    def __init__(self, model: Path, *, max_tokens: int, threads: int | None = None) -> None:
+        super().__init__(model, "config.json", max_tokens=max_tokens, threads=threads)
         try:
-            config = from_json((path.parent / "config.json").read_text(encoding="utf-8"))
+            config = from_json((self.folder / "config.json").read_text(encoding="utf-8"))
             names = config.get("id2label") or {}
             self.labels = tuple(names[key] for key in sorted(names, key=int))
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{path.parent / 'config.json'} cannot be read: {error}") from error
-        self._encoder = PairEncoder(
-            tokenizer.from_file(str(path.parent / "tokenizer.json")), max_tokens
-        )
-        self._session = onnx_session(onnxruntime, path)
+            raise ConfigError(f"{self.folder / 'config.json'} cannot be read: {error}") from error
         self._inputs = {each.name for each in self._session.get_inputs()}
-        self._readers = ThreadPoolExecutor(threads or cores(), thread_name_prefix="judge")
 
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
         """The text in pieces that the model reads whole beside every statement."""
@@ -223,11 +250,7 @@ class TransformersClassifier:
         self._encoder = PairEncoder(
             tokenizer.backend_tokenizer, min(max_tokens, limit) if limit > 0 else max_tokens
         )
-        self._fill = {
-            "input_ids": int(tokenizer.pad_token_id or 0),
-            "attention_mask": 0,
-            "token_type_ids": int(getattr(tokenizer, "pad_token_type_id", 0)),
-        }
+        self._tokenizer = tokenizer
         self._inputs = set(tokenizer.model_input_names)
 
     def pieces(self, text: str, statements: Sequence[str]) -> list[str]:
@@ -245,11 +268,8 @@ class TransformersClassifier:
                 "attention_mask": [encoded[i].attention_mask for i in rows],
                 "token_type_ids": [encoded[i].type_ids for i in rows],
             }
-            inputs = {
-                name: self._torch.from_numpy(padded(values, self._fill[name])).to(self._device)
-                for name, values in fields.items()
-                if name in self._inputs
-            }
+            known = {name: fields[name] for name in fields if name in self._inputs}
+            inputs = self._tokenizer.pad(known, return_tensors="pt").to(self._device)
             with self._torch.no_grad():
                 result[rows] = self._model(**inputs).logits.float().cpu().numpy()
         return result

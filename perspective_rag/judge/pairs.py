@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency, between
 from perspective_rag.flow.request import degrade
-from perspective_rag.flow.steps import Flow, Reply, as_function, call, complete
-from perspective_rag.judge.support import in_range, judge_table
+from perspective_rag.flow.steps import Flow, Reply, as_function, call
+from perspective_rag.judge.support import checked, in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
+
+Pair = tuple[Passage, Perspective]
 
 
 def revision_of(judge: Judge) -> str:
@@ -54,19 +55,16 @@ def judge_pairs(
     nonsense is recorded, and its pairs are NaN.
     """
     support: Vector = np.full(len(passages), np.nan)
-    every = list(range(len(passages)))
-    at_once = isinstance(judge, JudgesPairs)
-    for rows, asked in [(every, perspectives)] if at_once else _tables(perspectives, passages):
+    every = [(list(range(len(passages))), perspectives)]
+    pairs = judge if isinstance(judge, JudgesPairs) else None
+    for rows, asked in _tables(perspectives, passages) if pairs is None else every:
         try:
-            if isinstance(judge, JudgesPairs):
-                own = judge.judge_pairs(perspectives, passages)
-                returns = f"an array of shape {(len(rows),)}"
-                values = yield from complete(own, f"judge {judge.name!r}", returns)
-                support[rows] = in_range(values, (len(rows),), judge.name)
-            else:
+            if pairs is None:
                 chosen = [passages[i] for i in rows[:: len(asked)]]
-                table = yield from judge_table(judge, asked, chosen)
-                support[rows] = table.ravel()
+                support[rows] = (yield from judge_table(judge, asked, chosen)).ravel()
+            else:
+                own = pairs.judge_pairs(perspectives, passages)
+                support[rows] = yield from checked(judge.name, own, (len(rows),))
         except Exception as error:
             not_judged(judge.name, len(rows), len(rows), error)
     return support
@@ -107,33 +105,6 @@ class TableOfPairs:
         return np.asarray(values, dtype=float).reshape(shape)
 
 
-M = TypeVar("M")
-
-
-class LoadedOnce(Generic[M]):
-    """What a judge reads with: a model that was given, else what ``_load`` gives at the first
-    judgement, once. All but a loaded model is sent to another process.
-    """
-
-    _load: Callable[[], M]
-
-    def __init__(self, given: M | None) -> None:
-        self._classifier = self._given = given
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_lock": None, "_classifier": self._given}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
-
-    def _model(self) -> M:
-        with self._lock:
-            if self._classifier is None:
-                self._classifier = self._load()
-            return self._classifier
-
-
 def judge_at_once(
     table: Callable[[Sequence[Perspective], Sequence[Passage]], Matrix],
     perspectives: Sequence[Perspective],
@@ -151,27 +122,29 @@ def judge_at_once(
 
 
 def in_batches(
-    rows: Sequence[int],
+    stage: str,
+    read: Callable[[Sequence[Any]], Matrix],
+    asked: Sequence[Any],
     size: int,
-    ask: Callable[[list[int]], Flow[Reply]],
-    keep: Callable[[list[int], Any], None],
-) -> Flow[Exception | None]:
-    """Asks about the rows, ``size`` at a time, and hands what each batch gave to ``keep``.
+    pairs: int = 1,
+) -> Flow[Reply]:
+    """What ``read`` says of what is asked, ``size`` at a time: shape (n, 2), and the first error.
 
-    A batch that fails, or runs into its time limit, takes no other with it; two in a row end it.
-    Returns the first error.
+    A batch that fails, or runs into its time limit, is NaN and takes no other with it; two in a row
+    end it. Each of what is asked counts as so many ``pairs``.
     """
+    found: Matrix = np.full((len(asked), 2), np.nan)
     first, failures = None, 0
-    for start in range(0, len(rows), size):
-        batch = list(rows[start : start + size])
-        reply = yield from ask(batch)
-        if reply.value is not None:
-            keep(batch, reply.value)
-        first = first or reply.error
-        failures = failures + 1 if reply.value is None else 0
+    for start in range(0, len(asked), size):
+        batch = asked[start : start + size]
+        reply = yield from call(stage, read, batch, counts={"judged_pairs": pairs * len(batch)})
+        if reply.error is None:
+            found[start : start + size], failures = reply.value, 0
+            continue
+        first, failures = first or reply.error, failures + 1
         if failures == 2:
             break
-    return first
+    return Reply(found, first)
 
 
 def not_judged(name: str, failed: int, asked: int, error: Exception | None = None) -> None:
@@ -250,11 +223,8 @@ class CallableJudge:
             pairs = len(passages) * len(perspectives)
             not_judged(self.name, pairs, pairs, reply.error)
             return np.full(shape, np.nan)
-        return self._check(reply.value, shape)
-
-    def _check(self, returned: Any, shape: tuple[int, int]) -> Matrix:
         try:
-            return in_range(returned, shape, self.name)
+            return in_range(reply.value, shape, self.name)
         except (ConfigError, JudgeError) as error:
             raise ConfigError(
                 f"the function of judge {self.name!r} must return one row for each passage with "

@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
 from perspective_rag.flow.request import Request, degrade, note, stage
-from perspective_rag.flow.steps import Flow, complete
+from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import (
+    checked,
     contradictions,
-    in_range,
     is_judged,
     listed,
     related,
     rule_of,
     support_matrix,
 )
-from perspective_rag.protocols import SecondJudge
-from perspective_rag.types import Candidate, Extraction, ListingRule, Matrix, Perspective, Vector
+from perspective_rag.types import Candidate, Extraction, ListingRule, Matrix, Vector
 
 Choose = Callable[[Request, Extraction, Sequence[Candidate]], list[Candidate]]
 
@@ -68,9 +67,19 @@ def second_reading(
     cells = _cells(pool, chosen, extraction, rule, about)[:limit]
     if not cells:
         return list(chosen)
-    support = support_matrix(pool, extraction.perspectives)
+    perspectives = extraction.perspectives
+    support = support_matrix(pool, perspectives)
+    sides = [
+        (perspectives[c.side], None if c.rival is None else perspectives[c.rival]) for c in cells
+    ]
+    first = [
+        (support[c.row, c.side], np.nan if c.rival is None else support[c.row, c.rival])
+        for c in cells
+    ]
     try:
-        found = yield from _read(second, extraction.perspectives, pool, cells, support)
+        passages = [pool[c.row].passage for c in cells]
+        read = second.read_again(sides, passages, np.array(first))
+        found = yield from checked(second.name, read, (len(cells), 2))
     except (ConfigError, MissingDependency):
         raise
     except Exception as error:
@@ -170,24 +179,3 @@ def _cells(
             rank = not shown[row, side], id(candidate) not in held, -float(support[row, side])
             cells.append((rank, _Cell(row, side, rival)))
     return [cell for _, cell in sorted(cells, key=lambda each: each[0])]
-
-
-def _read(
-    second: SecondJudge,
-    perspectives: Sequence[Perspective],
-    pool: Sequence[Candidate],
-    cells: Sequence[_Cell],
-    support: Matrix,
-) -> Flow[Matrix]:
-    """P(support) of each cell's side and of what contradicts it, shape (n, 2)."""
-    sides = [
-        (perspectives[c.side], None if c.rival is None else perspectives[c.rival]) for c in cells
-    ]
-    rivals = [np.nan if c.rival is None else support[c.row, c.rival] for c in cells]
-    first = np.column_stack([[support[c.row, c.side] for c in cells], rivals])
-    values = yield from complete(
-        second.read_again(sides, [pool[c.row].passage for c in cells], first),
-        f"judge {second.name!r}",
-        f"an array of shape {(len(cells), 2)}",
-    )
-    return in_range(values, (len(cells), 2), second.name)

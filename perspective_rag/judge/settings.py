@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, between, count, is_number
+from perspective_rag.errors import ConfigError, between, count
 from perspective_rag.text import from_json
-from perspective_rag.types import ListingRule, Matrix
+from perspective_rag.types import ListingRule, Matrix, Vector
 
 FILE = "judge.json"
 OFFSET = "second_text_offset"
@@ -28,12 +27,11 @@ class JudgeSettings:
     ``temperature`` divides the logits before the softmax; ``neutral_bias`` is then added to that of
     neutral, for passages are neutral more often where the judge is used than where it learned
     (higher: less support and less opposition); ``threshold`` is the P(support) from which a passage
-    counts as supporting; ``max_words`` is the window in which a long passage is read, ``overlap``
-    the most words at its start that repeat the window before, ``long_words`` the window of a text
-    of more than ``windows.LONG`` words, most of which is silent; ``max_tokens`` is the longest
-    input of the model. ``version`` names weights and settings together, for what is kept of them.
-    ``listing`` is the P(support) from which a passage is listed (None: ``threshold``), and ``lead``
-    how far that must be above a contradicting perspective's.
+    counts as supporting; ``max_words`` is the window in which a long passage is read,
+    ``long_words`` that of a text of more than ``windows.LONG`` words, most of which is silent;
+    ``max_tokens`` is the longest input of the model. ``version`` names weights and settings
+    together, for what is kept of them. ``listing`` is the P(support) from which a passage is listed
+    (None: ``threshold``), and ``lead`` how far that must be above a contradicting perspective's.
     """
 
     threshold: float = 0.5
@@ -42,10 +40,19 @@ class JudgeSettings:
     max_tokens: int = 256
     max_words: int = 140
     long_words: int = 80
-    overlap: int = 0
     version: str = ""
     listing: float | None = None
     lead: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "max_words", "long_words"):
+            count(name, getattr(self, name))
+        between("temperature", self.temperature, 1e-3, 1e3)
+        between("neutral_bias", self.neutral_bias, -1e3, 1e3)
+        for name in ("threshold", "lead"):
+            between(name, getattr(self, name))
+        if self.listing is not None:
+            between("listing", self.listing)
 
     @classmethod
     def of(cls, folder: Path) -> JudgeSettings:
@@ -53,23 +60,24 @@ class JudgeSettings:
 
         Raises ConfigError for a file that holds something else.
         """
-        stored = stored_in(folder)
-        made = cls(**{name: stored[name] for name in cls.__slots__ if name in stored})
-        defaults = cls()
-        for name in cls.__slots__:
-            value, usual = getattr(made, name), getattr(defaults, name)
-            if not _is_like(value, usual):
-                raise ConfigError(f"{folder / FILE}: {name} must be like {usual!r}, got {value!r}")
-        return made
+        return _read(folder, lambda stored: cls(**_known(cls, stored)))
 
 
-def _is_like(value: Any, usual: Any) -> bool:
-    """Whether a value can stand where the defaults have ``usual``."""
-    if isinstance(usual, str):
-        return isinstance(value, str)
-    if isinstance(usual, int):
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return (value is None and usual is None) or (is_number(value) and math.isfinite(value))
+S = TypeVar("S")
+
+
+def _read(folder: Path, make: Callable[[dict[str, Any]], S]) -> S:
+    """What ``make`` makes of ``stored_in``; raises ConfigError where it can make nothing of it."""
+    stored = stored_in(folder)
+    try:
+        return make(stored)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{folder / FILE} cannot be read: {error}") from error
+
+
+def _known(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored of the fields of a dataclass."""
+    return {each.name: stored[each.name] for each in fields(kind) if each.name in stored}
 
 
 def stored_in(folder: Path) -> dict[str, Any]:
@@ -87,6 +95,124 @@ def stored_in(folder: Path) -> dict[str, Any]:
     if not isinstance(stored, dict):
         raise ConfigError(f"{path} must hold an object, got a {type(stored).__name__}")
     return stored
+
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing(Generic[W]):
+    """Weights of the readings of two sides, and when what they give is listed."""
+
+    weights: W
+    rule: ListingRule
+
+    def stored(self) -> dict[str, dict[str, float]]:
+        """What ``judge.json`` holds."""
+        return {
+            part: {name: round(float(value), 4) for name, value in values.items()}
+            for part, values in asdict(self).items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSides:
+    """How the readings of two contradicting statements A and B count for each side.
+
+    With s and o the logits of support and oppose less that of neutral, the evidence for A is
+
+        e(A) = own s(A) + other o(B) + against o(A) + rival s(B) + relevance c + bias
+
+    and for B the same with A and B exchanged; c is the cosine of passage and question (0 where it
+    is not known). P(supports A), P(supports B) and P(neither) are the softmax of e(A), e(B) and 0.
+    """
+
+    own: float = 1.0
+    other: float = 0.0
+    against: float = 0.0
+    rival: float = 0.0
+    relevance: float = 0.0
+    bias: float = 0.0
+
+    def stored(self) -> dict[str, float]:
+        """What ``judge.json`` holds."""
+        return {name: round(value, 4) for name, value in asdict(self).items()}
+
+    def probabilities(
+        self, logits_a: Matrix, logits_b: Matrix, cosine: Vector | None = None
+    ) -> Matrix:
+        """P(supports A), P(supports B) and P(neither) of each passage, shape (n, 3).
+
+        ``logits_a`` and ``logits_b`` are the model's logits (support, oppose, neutral) of the
+        passages beside A and B, shape (n, 3), as they come from the model; ``cosine`` is that of
+        passage and question, shape (n,). A row with NaN stays NaN. Exchanging A and B exchanges
+        the first two columns.
+        """
+        s_a, o_a = (logits_a[:, k] - logits_a[:, 2] for k in (0, 1))
+        s_b, o_b = (logits_b[:, k] - logits_b[:, 2] for k in (0, 1))
+        shared = self.bias + (0.0 if cosine is None else self.relevance * cosine)
+        evidence = np.zeros((len(logits_a), 3))
+        evidence[:, 0] = (
+            self.own * s_a + self.other * o_b + self.against * o_a + self.rival * s_b + shared
+        )
+        evidence[:, 1] = (
+            self.own * s_b + self.other * o_a + self.against * o_b + self.rival * s_a + shared
+        )
+        raised = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSidedSettings:
+    """What a judge's folder says of reading both sides.
+
+    A passage is listed under the likelier statement from P >= the file's ``listing``, the threshold
+    of the rule; it leans to it from ``searching``. ``alone`` weighs the two readings, ``relevant``
+    these and the cosine of question and passage with its title, by the packaged encoder; each has
+    its own thresholds.
+    """
+
+    alone: Weighing[TwoSides]
+    relevant: Weighing[TwoSides] | None = None
+
+    @classmethod
+    def of(cls, folder: Path) -> TwoSidedSettings | None:
+        """The settings in the folder's ``judge.json``; None where it holds none.
+
+        Raises ConfigError for others.
+        """
+
+        def weighed(found: Mapping[str, Any]) -> Weighing[TwoSides]:
+            weights = {name: float(value) for name, value in found["weights"].items()}
+            rule = ListingRule(float(found["listing"]), float(found["searching"]))
+            return Weighing(TwoSides(**_known(TwoSides, weights)), rule)
+
+        def made(stored: Mapping[str, Any]) -> TwoSidedSettings | None:
+            found = stored.get("two_sides")
+            if found is None:
+                return None
+            relevant = found.get("relevant")
+            return cls(weighed(found["alone"]), weighed(relevant) if relevant else None)
+
+        return _read(folder, made)
+
+    def support(self, logits_a: Matrix, logits_b: Matrix, relevance: Vector) -> Matrix:
+        """P(supports A) and P(supports B), shape (n, 2), on the scale of ``relevant`` if set.
+
+        Without the cosines, P is moved so that the thresholds of ``alone`` fall on that scale's.
+        ``logits_a`` and ``logits_b`` as in ``TwoSides.probabilities``; ``relevance`` (n,) the
+        cosines of passage and question, NaN where one is not known (all are then judged without).
+        """
+        if self.relevant is not None and np.isfinite(relevance).all():
+            return self.relevant.weights.probabilities(logits_a, logits_b, relevance)[:, :2]
+        alone = self.alone.weights.probabilities(logits_a, logits_b)[:, :2]
+        if self.relevant is None:
+            return alone
+        own, wanted = (
+            [0.0, each.rule.leaning, each.rule.threshold, 1.0]
+            for each in (self.alone, self.relevant)
+        )
+        return np.asarray(np.interp(alone, own, wanted))
 
 
 _LEAST = 1e-4  # probabilities nearer to 0 or 1 count as this near
@@ -145,24 +271,7 @@ def log_odds(probability: Matrix) -> Matrix:
     return np.asarray(np.log(known) - np.log1p(-known))
 
 
-@dataclass(frozen=True, slots=True)
-class Weighing:
-    """Weights of the readings, and when what they give is listed."""
-
-    weights: SideWeights
-    rule: ListingRule
-
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Weighing:
-        """From what ``judge.json`` holds."""
-        return cls(SideWeights(**stored["weights"]), ListingRule(**stored["rule"]))
-
-    def stored(self) -> dict[str, Any]:
-        """What ``judge.json`` holds."""
-        return {"weights": _rounded(self.weights), "rule": _rounded(self.rule)}
-
-
-UNFITTED = Weighing(SideWeights(), ListingRule(0.9, 0.5))
+UNFITTED: Weighing[SideWeights] = Weighing(SideWeights(), ListingRule(0.9, 0.5))
 """The judge's own probabilities, for weights whose thresholds have not been fitted."""
 
 
@@ -184,8 +293,8 @@ class LargerSettings:
     max_words: int = 120
     temperature: float = 1.0
     close: float = 2.0
-    alone: Weighing = UNFITTED
-    beside_fast: Weighing | None = None
+    alone: Weighing[SideWeights] = UNFITTED
+    beside_fast: Weighing[SideWeights] | None = None
     version: str = ""
 
     def __post_init__(self) -> None:
@@ -201,24 +310,21 @@ class LargerSettings:
 
         Raises ConfigError for a file that holds something else.
         """
-        stored = stored_in(folder)
-        try:
-            values = {name: stored[name] for name in cls.__slots__ if name in stored}
+
+        def made(stored: dict[str, Any]) -> LargerSettings:
+            values = _known(cls, stored)
             for name in ("alone", "beside_fast"):
-                if values.get(name) is not None:
-                    values[name] = Weighing.of(values[name])
+                if (found := values.get(name)) is not None:
+                    rule = ListingRule(**found["rule"])
+                    values[name] = Weighing(SideWeights(**found["weights"]), rule)
             return cls(**values)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"{folder / FILE} cannot be read: {error!r}") from error
+
+        return _read(folder, made)
 
     def document(self, provenance: Mapping[str, Any]) -> str:
         """The text of ``judge.json``: settings and where they come from."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        values = asdict(self)
         values["alone"] = self.alone.stored()
         values["beside_fast"] = self.beside_fast.stored() if self.beside_fast else None
         values["provenance"] = dict(provenance)
         return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-
-
-def _rounded(values: SideWeights | ListingRule) -> dict[str, float]:
-    return {name: round(float(value), 4) for name, value in asdict(values).items()}

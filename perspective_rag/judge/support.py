@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +51,8 @@ def judge_table(
         ConfigError: The judge returned no table of numbers.
         Exception: What the judge raises.
     """
-    shape = (len(passages), len(perspectives))
-    returns = f"an array of shape {shape}"
-    component = f"judge {judge.name!r}"
-    values = yield from complete(judge.judge(perspectives, passages), component, returns)
-    return in_range(values, shape, judge.name)
+    shape = len(passages), len(perspectives)
+    return (yield from checked(judge.name, judge.judge(perspectives, passages), shape))
 
 
 def judge_two(
@@ -66,10 +63,14 @@ def judge_two(
 ) -> Flow[Matrix]:
     """``judge_sides`` of a judge that offers it, checked as in ``judge_table``; shape (n, 2)."""
     assert isinstance(judge, JudgesSides)
-    shape = (len(passages), 2)
     returned = judge.judge_sides(sides, passages, relevance)
-    values = yield from complete(returned, f"judge {judge.name!r}", f"an array of shape {shape}")
-    return in_range(values, shape, judge.name)
+    return (yield from checked(judge.name, returned, (len(passages), 2)))
+
+
+def checked(name: str, returned: Any, shape: tuple[int, ...]) -> Flow[Matrix]:
+    """``in_range`` of what a method of a judge returned: a flow, or its outcome."""
+    expected = f"an array of shape {shape}"
+    return in_range((yield from complete(returned, f"judge {name!r}", expected)), shape, name)
 
 
 def in_range(values: Any, shape: tuple[int, ...], name: str) -> Matrix:
@@ -145,15 +146,14 @@ def contradictions(
 
     The two stances on one claim do; ``exclusive`` perspectives without a claim all do.
     """
-    count = len(perspectives)
-    result = np.zeros((count, count), dtype=bool)
-    for i, one in enumerate(perspectives):
-        for j, other in enumerate(perspectives):
-            if one.claim is not None and one.claim == other.claim:
-                result[i, j] = one.stance != other.stance
-            elif i != j and one.claim is None and other.claim is None:
-                result[i, j] = exclusive
-    return result
+
+    def contradict(one: Perspective, other: Perspective) -> bool:
+        if one.claim is not None and one.claim == other.claim:
+            return one.stance != other.stance
+        return exclusive and one is not other and one.claim is None and other.claim is None
+
+    table = [[contradict(one, other) for other in perspectives] for one in perspectives]
+    return np.array(table, dtype=bool).reshape(len(perspectives), len(perspectives))
 
 
 def related(candidates: Sequence[Candidate], floor: RelevanceFloor) -> NDArray[np.bool_]:
@@ -223,10 +223,10 @@ def listing_rule(judge: Judge | None) -> ListingRule:
     Raises ConfigError for a threshold outside [0, 1].
     """
     rule = getattr(judge, "listing", None)
-    if not isinstance(rule, ListingRule):
-        threshold = threshold_of(judge) if judge is not None else 0.5
-        rule = ListingRule(threshold, threshold)
-    return rule
+    if isinstance(rule, ListingRule):
+        return rule
+    threshold = threshold_of(judge) if judge is not None else 0.5
+    return ListingRule(threshold, threshold)
 
 
 def sides_rule(judge: Judge | None) -> ListingRule | None:
@@ -274,53 +274,6 @@ def quotas(perspectives: Sequence[Perspective], k: int) -> list[int]:
     return [max(1, math.ceil(each.share * k - 1e-9)) for each in perspectives]
 
 
-class OfInner:
-    """The name, the threshold, the listing rules and the languages of the judge ``inner``."""
-
-    inner: Judge
-
-    @property
-    def name(self) -> str:
-        """The judge's own."""
-        return self.inner.name
-
-    @property
-    def threshold(self) -> float:
-        """The judge's own."""
-        return self.inner.threshold
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The judge's own; empty where it names none."""
-        return tuple(getattr(self.inner, "languages", ()))
-
-    @property
-    def listing(self) -> ListingRule:
-        """The judge's own, else its threshold."""
-        return listing_rule(self.inner)
-
-    @property
-    def sides_listing(self) -> ListingRule | None:
-        """The judge's own where it reads two sides together, else None."""
-        return sides_rule(self.inner)
-
-    @property
-    def quick(self) -> Judge | None:
-        """What reads single sentences: itself, or what the judge has for that."""
-        own = quick_judge(self.inner)
-        return cast("Judge", self) if own is self.inner else own
-
-
-class OfListReader(OfInner):
-    """The same, and the size of the lists that it reads."""
-
-    @property
-    def batch_size(self) -> int | None:
-        """The judge's own where it reads lists, else None."""
-        lists = list_reader(self.inner)
-        return None if lists is None else lists.batch_size
-
-
 def quick_judge(judge: Judge | None) -> Judge | None:
     """What reads single sentences in a judge's place (``quick``): a language model behind it would
     cost a call for each. The judge itself where it names nothing; None: nobody can.
@@ -332,13 +285,6 @@ def quick_judge(judge: Judge | None) -> Judge | None:
 def list_reader(judge: Judge | None) -> JudgesLists | None:
     """The judge where it reads lists, else None."""
     return judge if isinstance(judge, JudgesLists) and judge.batch_size is not None else None
-
-
-def judging_floor(request: Request) -> RelevanceFloor | None:
-    """The floor below which candidates are not judged; None where the judge reads lists: it sees
-    for itself what is beside the point, at no further call.
-    """
-    return request.floor if list_reader(request.judge) is None else None
 
 
 def related_to(request: Request, candidates: Sequence[Candidate]) -> NDArray[np.bool_] | None:
@@ -373,42 +319,9 @@ def read_passages(
     are judged one by one. ``scale`` says what the cosines to the question mean, as
     ``relevance_scale`` does; without it the judge is told none. Raises what the judge raises.
     """
-    relevance = relevance_on_scale(candidates, scale)
+    relevance = _on_scale(candidates, scale)
     passages = [candidate.passage for candidate in candidates]
     return read_beside(judge, perspectives, passages, relevance, exclusive=exclusive)
-
-
-def read_candidates(
-    judge: Judge,
-    question: str,
-    perspectives: Sequence[Perspective],
-    candidates: Sequence[Candidate],
-    *,
-    exclusive: bool = False,
-    scale: RelevanceFloor | None = None,
-) -> Flow[tuple[Matrix, Sequence[Mapping[str, Proof]]]]:
-    """``read_passages``, as one list by a judge that reads lists, and the proofs of each candidate
-    by perspective id.
-
-    Raises what the judge raises, ConfigError for what is no ``Judged``.
-    """
-    lists = list_reader(judge)
-    if lists is None:
-        support = yield from read_passages(
-            judge, perspectives, candidates, exclusive=exclusive, scale=scale
-        )
-        return support, [{}] * len(candidates)
-    relevance = relevance_on_scale(candidates, scale)
-    passages = [candidate.passage for candidate in candidates]
-    flow = lists.judge_list(question, perspectives, passages, relevance, exclusive=exclusive)
-    judged = yield from complete(flow, f"judge {judge.name!r}", "a Judged")
-    if not isinstance(judged, Judged) or len(judged.proofs) != len(candidates):
-        raise ConfigError(
-            f"judge {judge.name!r} returned {judged!r:.200} from judge_list; expected a Judged "
-            f"with the proofs of {len(candidates)} passages"
-        )
-    shape = len(candidates), len(perspectives)
-    return in_range(judged.support, shape, judge.name), judged.proofs
 
 
 def read_beside(
@@ -424,16 +337,34 @@ def read_beside(
     if sides_rule(judge) is None or not _in_pairs(paired):
         return (yield from judge_table(judge, perspectives, passages))
     support: Matrix = np.full((len(passages), len(perspectives)), np.nan)
-    for first in range(len(perspectives)):
-        second = int(np.argmax(paired[first]))
-        if second < first:
-            continue
-        sides = (perspectives[first], perspectives[second])
+    for first, second in np.argwhere(np.triu(paired)).tolist():
+        sides = perspectives[first], perspectives[second]
         support[:, [first, second]] = yield from judge_two(judge, sides, passages, relevance)
     return support
 
 
-def relevance_on_scale(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
+def _read_list(
+    lists: JudgesLists,
+    question: str,
+    perspectives: Sequence[Perspective],
+    candidates: Sequence[Candidate],
+    relevance: Vector,
+    exclusive: bool,
+) -> Flow[Judged]:
+    """What a judge of lists says, checked; ConfigError for what is no ``Judged``."""
+    passages = [candidate.passage for candidate in candidates]
+    flow = lists.judge_list(question, perspectives, passages, relevance, exclusive=exclusive)
+    judged = yield from complete(flow, f"judge {lists.name!r}", "a Judged")
+    if not isinstance(judged, Judged) or len(judged.proofs) != len(candidates):
+        raise ConfigError(
+            f"judge {lists.name!r} returned {judged!r:.200} from judge_list; expected a Judged "
+            f"with the proofs of {len(candidates)} passages"
+        )
+    support = in_range(judged.support, (len(candidates), len(perspectives)), lists.name)
+    return replace(judged, support=support)
+
+
+def _on_scale(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
     """How near the candidates are to the question on the packaged encoder's scale, shape (n,), NaN:
     not known.
     """
@@ -454,16 +385,14 @@ def rule_for(
     ``calibration`` replaces it where perspectives contradict each other two by two,
     ``min_support`` the P(support) from which a passage is listed.
     """
-    paired = contradictions(perspectives, exclusive=exclusive)
     rule = listing_rule(judge)
-    if _in_pairs(paired):
-        rule = sides_rule(judge) or rule
-    if calibration is not None and calibration.listing is not None and _in_pairs(paired):
-        rule = calibration.listing
+    if _in_pairs(contradictions(perspectives, exclusive=exclusive)):
+        calibrated = calibration.listing if calibration is not None else None
+        rule = calibrated or sides_rule(judge) or rule
     return rule if min_support is None else rule.listing_from(min_support)
 
 
-def _in_pairs(paired: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> bool:
+def _in_pairs(paired: NDArray[np.bool_]) -> bool:
     return bool(len(paired)) and bool((paired.sum(axis=1) == 1).all())
 
 
@@ -502,7 +431,10 @@ def judge_within(
     *,
     beside: Sequence[Candidate] = (),
 ) -> Flow[list[Candidate]]:
-    """``judge_best_first`` with what the request asks for."""
+    """``judge_best_first`` with what the request asks for.
+
+    A judge of lists sees for itself what is beside the point, at no further call.
+    """
     assert request.judge is not None
     return judge_best_first(
         request.judge,
@@ -512,7 +444,7 @@ def judge_within(
         limit=limit,
         rule=rule_of(request, extraction),
         exclusive=extraction.exclusive,
-        floor=judging_floor(request),
+        floor=request.floor if list_reader(request.judge) is None else None,
         beside=beside,
         scale=request.scale,
         question=extraction.root,
@@ -590,28 +522,30 @@ def judge_best_first(
         if rule is not None and _enough(result, perspectives, k, rule, exclusive):
             break
         batch, waiting = waiting[:size], waiting[size:]
+        chosen = [result[i] for i in batch]
+        proofs: Sequence[Mapping[str, Proof]] = [{}] * len(batch)
         if lists is not None:
-            read |= {id(result[i].passage) for i in batch}
+            read |= {id(each.passage) for each in chosen}
         try:
-            rows, proofs = yield from read_candidates(
-                by,
-                question,
-                perspectives,
-                [result[i] for i in batch],
-                exclusive=exclusive,
-                scale=scale,
-            )
+            if lists is None:
+                rows = yield from read_passages(
+                    by, perspectives, chosen, exclusive=exclusive, scale=scale
+                )
+            else:
+                near = _on_scale(chosen, scale)
+                judged = yield from _read_list(
+                    lists, question, perspectives, chosen, near, exclusive
+                )
+                rows, proofs = judged.support, judged.proofs
             failures = failures + 1 if np.isnan(rows).all() else 0
         except ConfigError:
             raise
         except Exception as error:
             failures += 1
-            problem = (
-                error
-                if isinstance(error, JudgeError)
-                else JudgeError(f"judge {by.name!r}: {error}")
-            )
-            problem.__cause__ = error if problem is not error else error.__cause__
+            problem: Exception = error
+            if not isinstance(error, JudgeError):
+                problem = JudgeError(f"judge {by.name!r}: {error}")
+                problem.__cause__ = error
             degrade("judge", f"{len(batch)} passages could not be judged: {error!r}", problem)
             continue
         for i, row, proof in zip(batch, rows, proofs, strict=True):

@@ -48,63 +48,33 @@ def telling(pieces: list[str], about: str) -> list[str]:
     return [pieces[place] for place in sorted(kept)]
 
 
-def windows(text: str, max_words: int, overlap: int = 0, language: str = "en") -> list[str]:
+def windows(text: str, max_words: int, language: str = "en") -> list[str]:
     """The text in windows of at most ``max_words`` words, cut at sentence ends.
 
-    There are as few windows as fit, and without ``overlap`` they are about equally long: a last
-    sentence alone, out of its context, would decide as much as all the rest. A sentence longer than
-    a window is cut between words. A window begins with the last sentences of the one before as long
-    as they hold at most ``overlap`` words together (0: none is repeated), so that a point made in
-    two sentences is read whole. ``language`` is that of ``split_sentences``. Every word is in a
-    window; a text that fits is returned as it is.
+    There are as few windows as fit, about equally long: a last sentence alone, out of its context,
+    would decide as much as all the rest. A sentence longer than a window is cut between words.
+    ``language`` is that of ``split_sentences``. Every word is in one window; a text that fits is
+    returned as it is.
     """
     if len(text.split()) <= max_words:
         return [text]
     sentences = [sentence.split() for sentence in split_sentences(text, language)]
-    fewest = _cut(sentences, max_words, overlap)
-    if overlap:
-        return fewest
+    fewest = _cut(sentences, max_words)
     longest = max(map(len, sentences))
-    least = longest if longest <= max_words else -(-_length(sentences) // len(fewest))
+    count = sum(map(len, sentences))
+    least = longest if longest <= max_words else -(-count // len(fewest))
     limits = range(least, max_words)  # the narrowest that needs no more windows
-    narrow = bisect_left(
-        limits, True, key=lambda limit: len(_cut(sentences, limit, 0)) <= len(fewest)
-    )
-    if narrow == len(limits):
-        return fewest
-    return _cut(sentences, limits[narrow], 0)
+    narrow = bisect_left(limits, True, key=lambda limit: len(_cut(sentences, limit)) <= len(fewest))
+    return fewest if narrow == len(limits) else _cut(sentences, limits[narrow])
 
 
-def _cut(sentences: Sequence[list[str]], max_words: int, overlap: int) -> list[str]:
-    done: list[str] = []
-    current: list[list[str]] = []  # sentences, each a list of words
-    held = 0  # words of the current window
-    fresh = 0  # those of them that no earlier window holds
+def _cut(sentences: Sequence[list[str]], max_words: int) -> list[str]:
+    done: list[list[str]] = []
     for sentence in sentences:
-        place = 0
-        while (left := len(sentence) - place) > 0:
-            if left > max_words - held and fresh:
-                done.append(_joined(current))
-                current = _tail(current, min(overlap, max_words - min(left, max_words)))
-                held, fresh = _length(current), 0
-            elif left > max_words - held and current:
-                current, held = [], 0  # nothing but repeated words must not crowd out new ones
-            part = sentence[place : place + max_words - held]
-            current.append(part)
-            held, fresh, place = held + len(part), fresh + len(part), place + len(part)
-    return [*done, _joined(current)] if fresh else done
-
-
-def _tail(sentences: list[list[str]], limit: int) -> list[list[str]]:
-    kept = len(sentences)
-    while kept > 1 and _length(sentences[kept - 1 :]) <= limit:
-        kept -= 1
-    return sentences[kept:]
-
-
-def _length(sentences: Sequence[list[str]]) -> int:
-    return sum(map(len, sentences))
-
-
-def _joined(sentences: list[list[str]]) -> str:
-    return " ".join(" ".join(words) for words in sentences)
+        if not done or len(done[-1]) + len(sentence) > max_words:
+            done.append([])
+        for start in range(0, len(sentence), max_words):
+            if start:
+                done.append([])
+            done[-1] += sentence[start : start + max_words]
+    return [" ".join(words) for words in done]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from perspective_rag.errors import CapabilityError, ConfigError, LLMReplyError
 from perspective_rag.flow.driver import in_thread
 from perspective_rag.maths.vectors import as_matrix
-from perspective_rag.prompts.replies import no_reply
+from perspective_rag.prompts.replies import llm_errors
 from perspective_rag.redaction import scrubbing
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Hit, Matrix, Passage, Prompt, Vector
@@ -154,22 +154,16 @@ class CallableLLM:
             LLMError: The function failed; the cause is kept.
             LLMReplyError: The reply is no string.
         """
-        try:
+        with llm_errors(self.name, prompt):
             reply = self._function(_as_text(prompt))
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised)
-            raise failure from failure.__cause__
         return _completion(reply, prompt)
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, from ``afunction``, or from the function in a thread."""
         if self._afunction is None:
             return await in_thread(self.complete, prompt)
-        try:
+        with llm_errors(self.name, prompt):
             reply = await self._afunction(_as_text(prompt))
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised)
-            raise failure from failure.__cause__
         return _completion(reply, prompt)
 
 
@@ -209,23 +203,17 @@ def _hits(found: Any, k: int) -> list[Hit]:
 def _hit(found: Any) -> Hit:
     if isinstance(found, Hit):
         return found
-    if isinstance(found, (Passage, str)):
-        return Hit(_passage(found))
-    if (
-        isinstance(found, (tuple, list))
-        and len(found) == 2
-        and isinstance(found[0], (Passage, str))
-    ):
-        score = found[1]
-        if isinstance(score, Real) and not math.isnan(score):
-            return Hit(_passage(found[0]), float(score))
-    raise _unusable(found)
-
-
-def _passage(found: Passage | str) -> Passage:
-    if isinstance(found, Passage):
-        return found
-    return Passage(f"text-{fingerprint(found)}", found)
+    pair = isinstance(found, (tuple, list)) and len(found) == 2
+    passage, score = found if pair else (found, None)
+    if isinstance(passage, str):
+        passage = Passage(f"text-{fingerprint(passage)}", passage)
+    if not isinstance(passage, Passage):
+        raise _unusable(found)
+    if not pair:
+        return Hit(passage)
+    if not isinstance(score, Real) or math.isnan(score):
+        raise _unusable(found)
+    return Hit(passage, float(score))
 
 
 def _unusable(found: Any) -> ConfigError:

@@ -14,8 +14,8 @@ from perspective_rag.answer.standing import unread
 from perspective_rag.errors import ConfigError, check_component
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.judge.cross_encoder import packaged_judge
-from perspective_rag.local.callables import CallableStore
 from perspective_rag.local.onnx_minilm import OnnxMiniLM
+from perspective_rag.local.wrapping import GivenPassages
 from perspective_rag.options import Calibration, PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Extractor, Judge
@@ -76,14 +76,17 @@ class ContextReader:
         timeout: float | None = 60.0,
         limiter: Limiter | None = None,
     ) -> None:
-        self.judge: Judge = packaged_judge() if judge == "default" else _part("judge", judge)
-        self.embedder: Embedder | None = None
+        if isinstance(judge, str) and judge == "default":
+            judge = packaged_judge()
+        if isinstance(embedder, str) and embedder == "default":
+            embedder = OnnxMiniLM()
+        self.judge: Judge = check_component("judge", judge, framework='"default"')
+        self.embedder: Embedder | None = embedder
         if embedder is not None:
-            default = embedder == "default"
-            self.embedder = OnnxMiniLM() if default else _part("embedder", embedder)
+            check_component("embedder", embedder, framework='"default"')
         self.perspectives = perspectives
         self._pipeline = PerspectivePipeline(
-            CallableStore(_nothing),
+            GivenPassages([]),
             embedder=self.embedder,
             judge=self.judge,
             extractor=extractor,
@@ -147,14 +150,6 @@ class ContextReader:
         return hits, {"perspectives": perspectives, "k": many, "fetch_k": many, "judge_k": many}
 
 
-def _part(parameter: str, given: Any) -> Any:
-    return check_component(parameter, given, framework='"default"')
-
-
-def _nothing(text: str, k: int) -> list[Hit]:
-    return []
-
-
 def coverage_score(
     result: RetrievalResult, judge: Judge | None = None, *, silent: float | None = None
 ) -> Score:
@@ -172,13 +167,13 @@ def coverage_score(
     abstained = _no_score(result, silent)
     if abstained is not None:
         return abstained
-    coverage = result.coverage
-    covered = [
-        f"{each.text!r} ({_places(result, each)})"
-        for each in result.perspectives
-        if each in coverage.covered
-    ]
-    lacking = [f"{each.text!r}" for each in result.perspectives if each not in coverage.covered]
+    covered, lacking = [], []
+    for each in result.perspectives:
+        if each in result.coverage.covered:
+            places = sorted(int(found.passage.id) for found in result.supporting(each))
+            covered.append(f"{each.text!r} (context {', '.join(map(str, places))})")
+        else:
+            lacking.append(repr(each.text))
     said = [f"{len(covered)} of {len(result.perspectives)} perspectives are covered"]
     said += [f"covered: {', '.join(covered)}"] if covered else []
     said += [f"no context sorted under: {', '.join(lacking)}"] if lacking else []
@@ -219,11 +214,6 @@ def _no_score(result: RetrievalResult, silent: float | None) -> Score | None:
         f"{said}: no retrieved context ({len(result.candidates)}) is near enough to the question "
         "to be judged. The store lacks the topic, or the search missed it.",
     )
-
-
-def _places(result: RetrievalResult, perspective: Perspective) -> str:
-    places = sorted(int(each.passage.id) for each in result.supporting(perspective))
-    return f"context {', '.join(map(str, places))}"
 
 
 def _judged_by(result: RetrievalResult, judge: Judge | None) -> str:

@@ -1,79 +1,15 @@
-"""Judges by name."""
+"""Published judges by name."""
 
 from __future__ import annotations
 
-import importlib
-import logging
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.errors import ConfigError
 from perspective_rag.extensions import part
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.llm import Engine, LLMJudge, preset
-from perspective_rag.judge.models import onnx_runtime
-from perspective_rag.judge.two_sided import TwoSidedJudge
-from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
-from perspective_rag.local.transformers_llm import TransformersLLM
-from perspective_rag.perspectives.negation import negate
 from perspective_rag.protocols import LLM
-
-PACKAGE = "perspective_rag_judge"
-STAGE = "second_reading"
-_LOGGER = logging.getLogger("perspective_rag")
-
-
-@cache
-def larger_judge() -> TwoSidedJudge | None:
-    """Returns the judge of ``perspective-rag-judge``, which reads what is about to be listed again.
-
-    All callers share one, loaded at the first judgement.
-
-    Returns:
-        The judge; None, with a line in the log, where that package or what it runs on is not
-        installed, or where its weights list nothing soundly (threshold 1). Then nothing is read a
-        second time.
-    """
-    found = _find_larger()
-    if isinstance(found, TwoSidedJudge):
-        return found
-    _LOGGER.info(
-        "what is listed is read once: %s. pip install perspective-rag-judge brings the larger "
-        "judge, which reads it again",
-        found,
-    )
-    return None
-
-
-def _find_larger() -> TwoSidedJudge | str:
-    """The judge, or why there is none."""
-    try:
-        package: Any = importlib.import_module(PACKAGE)
-        folder = Path(package.weights())
-        onnx_runtime()
-    except (ModuleNotFoundError, MissingDependency) as error:
-        return str(error)
-    if not (folder / "model.onnx").is_file():
-        return f"{PACKAGE} holds no model.onnx"
-    judge = TwoSidedJudge(folder, name="perspective-rag-judge-larger", stage=STAGE, negate=negate)
-    if judge.second_listing.threshold >= 1.0:
-        return f"no threshold of {PACKAGE} was found sound"
-    return judge
-
-
-def second_judge_of(judge: Any, llm: Any = None) -> TwoSidedJudge | None:
-    """Chooses the second judge that goes with a wrapper's ``judge`` and ``llm``.
-
-    Args:
-        judge: What the wrapper was given; "default" is the packaged judge.
-        llm: The wrapper's language model; it is surer than a second judge.
-
-    Returns:
-        The larger judge for "default" without ``llm``; otherwise None.
-    """
-    default = isinstance(judge, str) and judge == "default"
-    return larger_judge() if default and llm is None else None
 
 
 def load_judge(
@@ -132,10 +68,11 @@ def load_judge(
     if through == "server":
         if over is not None or revision is not None:
             raise ConfigError("a server loads adapters and revisions itself: name them in model=")
+        from perspective_rag.local.openai_compatible import OpenAICompatibleLLM
+
         llm = OpenAICompatibleLLM(weights, **options)
-    elif through == "vllm":
-        vllm_engine = part("vllm_engine", "scale", "vLLM in this process")
-        llm = vllm_engine(weights, adapter=over, revision=revision, **options)
     else:
-        llm = TransformersLLM(weights, adapter=over, revision=revision, **options)
+        engine_part = "vllm_engine" if through == "vllm" else "transformers_llm"
+        run_here = part(engine_part, "judge", f"running {weights!r} in this process")
+        llm = run_here(weights, adapter=over, revision=revision, **options)
     return LLMJudge(llm, wording=chosen.wording, prompt=prompt, threshold=threshold)

@@ -14,8 +14,9 @@ from perspective_rag.flow.request import Telemetry
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.llm_list import LLMListJudge
-from perspective_rag.local.corpus import CachedEmbedder, Corpus, build_dense_index
-from perspective_rag.local.judges import second_judge_of
+from perspective_rag.local.corpus.embedding import CachedEmbedder, embedded
+from perspective_rag.local.corpus.loading import Corpus
+from perspective_rag.local.wrapping import second_judge_of
 from perspective_rag.options import Options, PipelineOptions
 from perspective_rag.perspectives.find import SkipIf
 from perspective_rag.perspectives.llm import LLMExtractor
@@ -28,8 +29,10 @@ from perspective_rag.protocols import (
     Expander,
     Extractor,
     Judge,
+    KeepsEmbeddings,
     SecondJudge,
     Selector,
+    Store,
 )
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import DedupKey
@@ -100,67 +103,93 @@ def local_pipeline(
         ConfigError: ``llm_judge`` is given together with ``judge``, or an option cannot be used.
         MissingDependency: What a part runs on is not installed.
     """
-    if judge is not None and llm_judge is not None:
-        raise ConfigError(
-            "llm_judge is asked after the package's judge; with a judge of your own pass "
-            "judge=CascadeJudge(judge, llm_judge=...)"
-        )
     if embedder is None:
         from perspective_rag.local.onnx_minilm import OnnxMiniLM
 
         embedder = OnnxMiniLM()
     name = str(getattr(embedder, "name", type(embedder).__name__))
     kept = Path(cache) if cache is not None else None
-    folder = kept / corpus.fingerprint[:16] if kept is not None else None
-    model = fingerprint(name, digits=12)
+    embeddings = (
+        None if kept is None else kept / f"embeddings-{fingerprint(name, digits=12)}.sqlite"
+    )
+    store: Any
     if dense:
-        from perspective_rag.local.indexes import FaissStore
+        from perspective_rag.local.stores import FaissStore
 
-        embeddings = build_dense_index(
-            corpus,
-            embedder,
-            folder / f"dense-titled-{model}" if folder else None,
-            model_name=name,
-            on_progress=on_progress,
+        total = len(corpus)
+        source = (
+            embedder
+            if embeddings is None
+            else CachedEmbedder(embedder, embeddings, model_name=name, max_passages=0)
         )
-        store: Any = FaissStore(corpus.passages, embeddings)
+        store = FaissStore(
+            corpus.passages,
+            embedded(
+                corpus.passages,
+                source,
+                on_batch=None if on_progress is None else lambda done: on_progress(done, total),
+            ),
+        )
     else:
-        from perspective_rag.local.bm25 import BM25Store
+        from perspective_rag.local.stores import BM25Store
 
         store = (
             BM25Store(corpus.passages)
-            if folder is None
-            else BM25Store.cached(corpus.passages, folder, fingerprint=corpus.fingerprint)
+            if kept is None
+            else BM25Store.cached(
+                corpus.passages,
+                kept / corpus.fingerprint[:16],
+                fingerprint=corpus.fingerprint,
+            )
         )
-        file = kept / f"embeddings-{model}.sqlite" if kept is not None else None
-        embedder = CachedEmbedder(embedder, file, model_name=name)
-    if judge is None:
-        second_judge = second_judge or second_judge_of("default", llm or llm_judge)
-        vectors = store if dense else None
-        judge = CascadeJudge(
-            CrossEncoderJudge(), embedder=embedder, store=vectors, llm_judge=llm_judge
-        )
-        judge = list_judge(llm, judge, llm_judge)
-    return PerspectivePipeline(
+        embedder = CachedEmbedder(embedder, embeddings, model_name=name)
+    return pipeline_over(
         store,
-        embedder=embedder,
+        embedder,
+        vectors=store if dense else None,
         judge=judge,
+        llm=llm,
+        llm_judge=llm_judge,
         second_judge=second_judge,
-        **with_sides(llm, options),
+        **options,
     )
 
 
-def list_judge(llm: LLM | None, judge: Judge, llm_judge: Judge | None = None) -> Judge:
-    """The language model as judge, with the package's behind it, unless it is asked by pairs."""
-    if llm is None or llm_judge is not None:
-        return judge
-    return LLMListJudge(llm, fallback=judge)
+def pipeline_over(
+    store: Store,
+    embedder: Embedder,
+    *,
+    vectors: KeepsEmbeddings | None = None,
+    judge: Judge | None = None,
+    llm: LLM | None = None,
+    llm_judge: Judge | None = None,
+    second_judge: SecondJudge | None = None,
+    **options: Unpack[LocalArguments],
+) -> PerspectivePipeline:
+    """The pipeline over a store with the package's own judge.
 
-
-def with_sides(llm: LLM | None, options: LocalArguments) -> LocalArguments:
-    """The pipeline's arguments, with the language model to name the sides where nothing else is to
-    do it.
+    ``vectors`` gives the judge the embeddings of passages. Everything else is as for
+    ``local_pipeline``.
     """
-    if llm is None or options.get("extractor") is not None:
-        return options
-    return {**options, "extractor": LLMExtractor(llm, fallback=RuleExtractor())}
+    if judge is not None and llm_judge is not None:
+        raise ConfigError(
+            "llm_judge is asked after the package's judge; with a judge of your own pass "
+            "judge=CascadeJudge(judge, llm_judge=...)"
+        )
+    if judge is None:
+        second_judge = second_judge or second_judge_of("default", llm or llm_judge)
+        judge = CascadeJudge(
+            CrossEncoderJudge(), embedder=embedder, store=vectors, llm_judge=llm_judge
+        )
+        if llm_judge is None:
+            judge = list_judge(llm, judge)
+    if llm is not None and options.get("extractor") is None:
+        options = {**options, "extractor": LLMExtractor(llm, fallback=RuleExtractor())}
+    return PerspectivePipeline(
+        store, embedder=embedder, judge=judge, second_judge=second_judge, **options
+    )
+
+
+def list_judge(llm: LLM | None, judge: Judge) -> Judge:
+    """The language model as judge of whole lists, with ``judge`` behind it, where there is one."""
+    return judge if llm is None else LLMListJudge(llm, fallback=judge)

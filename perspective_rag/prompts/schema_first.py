@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
-from perspective_rag.prompts.replies import no_reply
+from perspective_rag.prompts.replies import llm_errors
 from perspective_rag.types import Completion, Prompt
 
 Held = TypeVar("Held")
@@ -46,7 +46,7 @@ class SchemaFirst(Generic[Held]):
             LLMError: Whatever the model raises, without its keys.
         """
         held = self._holding(prompt)
-        with self._failing(prompt):
+        with llm_errors(self._name, prompt, self._secrets()):
             if held is not None:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
                 with suppress(Exception):
@@ -60,7 +60,7 @@ class SchemaFirst(Generic[Held]):
     ) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
         held = self._holding(prompt)
-        with self._failing(prompt):
+        with llm_errors(self._name, prompt, self._secrets()):
             if held is not None:
                 with suppress(Exception):
                     return await send(held)
@@ -70,11 +70,3 @@ class SchemaFirst(Generic[Held]):
 
     def _holding(self, prompt: Prompt) -> Held | None:
         return None if prompt.schema is None or self._refuses else self._held(prompt)
-
-    @contextmanager
-    def _failing(self, prompt: Prompt) -> Iterator[None]:
-        try:
-            yield
-        except Exception as raised:
-            failure = no_reply(self._name, prompt, raised, self._secrets())
-            raise failure from failure.__cause__

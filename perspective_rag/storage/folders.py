@@ -1,23 +1,29 @@
-"""Folders that are written whole or not at all."""
+"""Folders that are written whole or not at all, and read only as they were written."""
 
 from __future__ import annotations
 
 import glob
-import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.storage.append_log import hold
-from perspective_rag.storage.fingerprint import file_sha256
+from perspective_rag.storage.files import hold
 from perspective_rag.text import from_json
 
 _LOCK = ".lock"
+_SUMS = "checksums.json"  # the size and the CRC-32 of each other file, by its name
+_BLOCK = 1 << 22
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -57,77 +63,66 @@ def remove_left(folder: Path) -> None:
             lock.unlink()
 
 
-SUMS = "checksums.json"
-"""The file with the SHA-256 of each other file, by its name."""
+def write_sealed(folder: Path, write: Callable[[Path], object]) -> None:
+    """Has a folder written whole, with checksums; one that cannot be written is logged, not kept.
 
-_EPOCH = 946_684_800  # the first second of 2000
-
-
-def seal(folder: Path) -> None:
-    """Writes the checksums of a folder's files, and sets each file's date to one made of its sum.
-
-    Whatever writes to a file later gives it the date of that moment, so that an unchanged date says
-    that nothing was written. All is on disk before the dates are: a machine that loses its power
-    leaves no right date on wrong contents. Raises OSError where the folder cannot be written.
-    """
-    found = _sums(folder)
-    (folder / SUMS).write_text(json.dumps(found), encoding="utf-8")
-    for name in (*found, SUMS):
-        with (folder / name).open("rb+") as stream:
-            os.fsync(stream.fileno())
-    _date(folder, found)
-
-
-def check_sealed(folder: Path, *, whole: bool = False) -> None:
-    """Raises ValueError where the files are not those that were written.
-
-    Files with the dates that ``seal`` set are not read; the others are (copied ones, for example),
-    and get their dates back where they are as they were. ``whole``: all are read. What changes
-    bytes and leaves the date, as a failing disk may, is found by ``whole`` alone.
+    Args:
+        folder: Its parent is made if missing.
+        write: Writes into the folder that it is given.
     """
     try:
-        written = from_json((folder / SUMS).read_bytes())
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with folder_in_work(folder) as new:
+            write(new)
+            (new / _SUMS).write_text(json.dumps(_sums(new)), encoding="utf-8")
+            for path in new.iterdir():
+                with path.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+    except (OSError, ValueError, TypeError) as error:
+        _log.warning("%s cannot be written and is not kept: %s", folder, error)
+
+
+def open_sealed(folder: Path, open: Callable[[Path], T | None]) -> T | None:
+    """Opens a folder that ``write_sealed`` wrote.
+
+    Args:
+        folder: It is removed where its files are not those that were written, which is logged.
+        open: Reads it; None where it holds something else than is wanted.
+
+    Returns:
+        What ``open`` returns; None where there is no such folder.
+    """
+    remove_left(folder)
+    if not folder.is_dir():
+        return None
+    try:
+        _check(folder)
+        if (found := open(folder)) is not None:
+            return found
+    except Exception as error:  # whatever a damaged file makes of its reader
+        _log.warning("%s cannot be read and is made anew: %r", folder, error)
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def _check(folder: Path) -> None:
+    try:
+        written = from_json((folder / _SUMS).read_bytes())
     except FileNotFoundError:
         raise ValueError("it has no checksums, as of an earlier build") from None
-    if not whole and _dated(folder, written):
-        return
     found = _sums(folder)
     if written != found:
         wrong = sorted(name for name in {*written, *found} if written.get(name) != found.get(name))
         raise ValueError(f"damaged: {', '.join(wrong)}")
-    with suppress(OSError):  # a disk that cannot be written
-        _date(folder, found)
 
 
-def set_date(path: Path, sum_: str) -> None:
-    """Gives a file the date of a sum (hexadecimal); raises OSError where it cannot."""
-    os.utime(path, ns=(path.stat().st_atime_ns, _date_ns(sum_)))
-
-
-def has_date(path: Path, sum_: str) -> bool:
-    """Whether nothing wrote to the file since ``set_date`` gave it the date of the sum."""
-    return path.stat().st_mtime_ns == _date_ns(sum_)
-
-
-def _date_ns(sum_: str) -> int:
-    # Even seconds, which every file system can hold; all lie before 2018.
-    return (_EPOCH + 2 * int(sum_[:7], 16)) * 1_000_000_000
-
-
-def _date(folder: Path, sums: dict[str, str]) -> None:
-    for name, sum_ in (*sums.items(), (SUMS, file_sha256(folder / SUMS))):
-        set_date(folder / name, sum_)
-
-
-def _dated(folder: Path, written: dict[str, str]) -> bool:
-    names = sorted(each.name for each in folder.iterdir() if each.is_file())
-    if names != sorted({*written, SUMS}) or not has_date(
-        folder / SUMS, hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
-    ):
-        return False
-    return all(has_date(folder / name, sum_) for name, sum_ in written.items())
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    files = (each for each in folder.iterdir() if each.is_file() and each.name != SUMS)
-    return {each.name: file_sha256(each) for each in sorted(files)}
+def _sums(folder: Path) -> dict[str, list[int]]:
+    found = {}
+    for path in folder.iterdir():
+        if path.name != _SUMS:
+            size = check = 0
+            with path.open("rb") as stream:
+                while block := stream.read(_BLOCK):
+                    size, check = size + len(block), zlib.crc32(block, check)
+            found[path.name] = [size, check]
+    return found

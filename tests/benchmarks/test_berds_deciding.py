@@ -22,8 +22,8 @@ from benchmarks.berds.judges import SCORER, load_judge
 from benchmarks.berds.questions import Question
 from benchmarks.berds.verdicts import Verdicts
 from perspective_rag import ConfigError, Passage
-from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import HashEmbedder
+from perspective_rag_train.append_log import AppendLog
 
 UNIT = st.floats(0, 1)
 

@@ -29,8 +29,8 @@ from benchmarks.coverage.report import check_ceiling
 from benchmarks.coverage.running import CUTS, Job
 from benchmarks.coverage.topics import topic_of, topics_of
 from perspective_rag import CorpusError
-from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import HashEmbedder, TableJudge
+from perspective_rag_train.append_log import AppendLog
 
 TOPICS = ("zoos", "cars", "exams", "phones", "taxes", "guns", "drones", "pets")
 ASKED = 6  # the last of these is the hard one

@@ -22,9 +22,9 @@ from benchmarks.pir.methods import METHODS
 from benchmarks.pir.retrievers import load_retriever
 from benchmarks.pir.tasks import PirQuery, Task
 from perspective_rag import CachedLLM, ConfigError, LLMError
-from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import ScriptedLLM
 from perspective_rag.types import Prompt
+from perspective_rag_train.append_log import AppendLog
 from tests.benchmarks.pir_samples import letter_retriever, letters, sample_task
 
 # Sampling and passages

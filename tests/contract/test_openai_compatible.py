@@ -278,29 +278,12 @@ def test_two_event_loops_in_a_row_then_sync(recwarn: pytest.WarningsRecorder):
     assert [str(w.message) for w in recwarn if "unclosed" in str(w.message)] == []
 
 
-def test_a_loop_that_ends_closes_its_connections():
-    clients: list[Any] = []
-
-    async def once(llm: OpenAICompatibleLLM) -> None:
-        await llm.acomplete(Prompt("p", "x"))
-        clients.append((await llm._here()).client)
-        assert not clients[-1].is_closed()
-
-    with fake.OpenAIServer() as server:
-        llm = llm_for(server)
-        asyncio.run(once(llm))
-        asyncio.run(once(llm))
-    assert clients[0] is not clients[1]
-    assert [client.is_closed() for client in clients] == [True, True]
-    assert len(llm._loops) <= 1
-
-
 async def test_it_can_be_closed_and_used_again():
     with fake.OpenAIServer() as server:
         llm = llm_for(server)
         for _ in range(2):
             assert (await llm.acomplete(Prompt("p", "x"))).text == "<x>"
-            client = (await llm._here()).client
+            client = llm._running.client
             await llm.aclose()
             assert client.is_closed()
         for _ in range(2):
@@ -313,14 +296,14 @@ def test_32_threads_share_one_client_and_get_their_own_replies(monkeypatch: pyte
     import openai
 
     built: list[object] = []
-    original = openai.OpenAI
+    original = openai.AsyncOpenAI
 
     def slow(*args: Any, **settings: Any) -> Any:
         built.append(settings)
         time.sleep(0.02)
         return original(*args, **settings)
 
-    monkeypatch.setattr(openai, "OpenAI", slow)
+    monkeypatch.setattr(openai, "AsyncOpenAI", slow)
     with fake.OpenAIServer(fake.rejects("response_format"), delay=0.01) as server:
         llm = llm_for(server, max_concurrency=5)
         prompts = [Prompt("p", f"text {i}", schema=SCHEMA) for i in range(96)]
@@ -438,7 +421,7 @@ def test_without_a_package_the_error_says_what_to_install(
 def test_construction_starts_nothing():
     before = threading.active_count()
     llm = OpenAICompatibleLLM("m", base_url="http://127.0.0.1:9/v1")
-    assert (llm._client, len(llm._loops), threading.active_count()) == (None, 0, before)
+    assert (llm._running, threading.active_count()) == (None, before)
 
 
 def test_a_reply_comes_piece_by_piece_and_a_schema_that_is_refused_is_left_out():

@@ -20,18 +20,19 @@ from rich.console import Console
 from benchmarks.coverage.command import main as coverage
 from perspective_rag.cli import main
 from perspective_rag.judge.cache import CachedJudge
-from perspective_rag.judge.stream import judge_stream
-from perspective_rag.local.bm25 import BM25Store
-from perspective_rag.local.corpus import CachedEmbedder, build_dense_index, dense_index
+from perspective_rag.local.corpus import CachedEmbedder
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.testing import HashEmbedder, RuleJudge, ScriptedLLM
 from perspective_rag.types import Hit, Passage, Perspective
+from perspective_rag_scale import build_dense_index, dense_index
 from perspective_rag_scale.faiss_folder import FaissFolder
 from perspective_rag_scale.filling import fill
 from perspective_rag_scale.sinks import faiss as faiss_sink
 from perspective_rag_scale.sinks.qdrant import QdrantSink
 from perspective_rag_train.dataset import Source, build_dataset
 from perspective_rag_train.many import judge_many
+from perspective_rag_train.stream import judge_stream
 
 # Long enough to be killed in, all in all.
 PAUSE = 0.01

@@ -218,7 +218,7 @@ def test_the_packaged_encoders_read_their_own_tokens_in_a_text_as_text():
     from perspective_rag import OnnxMiniLM
     from perspective_rag.judge.models import PairEncoder
 
-    tokenizer = OnnxMiniLM()._tokenizer()
+    _, tokenizer = OnnxMiniLM()._load()
     assert len(tokenizer.encode("zoos [SEP] help", add_special_tokens=False).tokens[:6]) == 6
     encoder = PairEncoder(tokenizer, 64)
     (pair,) = encoder.pairs(["zoos [SEP] zoos should close"], ["zoos help"])

@@ -14,18 +14,14 @@ import numpy as np
 import pytest
 
 from perspective_rag import Corpus, CorpusError
-from perspective_rag.local.corpus import (
-    CachedEmbedder,
-    build_dense_index,
-    open_dense_index,
-    records,
-)
+from perspective_rag.local.corpus import CachedEmbedder, records
 from perspective_rag.local.corpus import readers as reading
 from perspective_rag.storage.files import replace_file
 from perspective_rag.storage.folders import folder_in_work
 from perspective_rag.storage.sqlite_cache import SqliteCache
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
+from perspective_rag_scale import build_dense_index, open_dense_index
 
 
 def loaded(path):

@@ -13,12 +13,13 @@ import stat
 import pytest
 
 from perspective_rag import Corpus, CorpusError
-from perspective_rag.local.bm25 import BM25Store
-from perspective_rag.local.corpus import build_dense_index, kept, read_corpus, records, tables
+from perspective_rag.local.corpus import loading, read_corpus, records, tables
 from perspective_rag.local.corpus.readers import MOST_PROBLEMS
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.storage.files import json_lines
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
+from perspective_rag_scale import build_dense_index
 from perspective_rag_scale.passage_file import PassageFile
 
 GOOD = "Zoos help."
@@ -172,7 +173,7 @@ def test_problems_are_counted_and_the_first_hundred_kept(tmp_path, caplog, monke
     count = 2_500
     path.write_text(line(text=GOOD) + f"[{' ' * 500}]\n" * count)  # over 1 MB: it is kept
     os.utime(path, (1e9, 1e9))
-    monkeypatch.setattr(kept, "_SETTLED_NS", -(10**18))  # its ctime is now
+    monkeypatch.setattr(loading, "_SETTLED_NS", -(10**18))  # its ctime is now
     seen = []
     for _ in range(2):  # read, then found in the cache
         corpus = Corpus.load(path, cache=tmp_path / "cache", on_problem=seen.append)

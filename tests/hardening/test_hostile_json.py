@@ -23,17 +23,16 @@ from perspective_rag.audit.questions import read_audit_questions, with_perspecti
 from perspective_rag.calibrate.marks import read_rows
 from perspective_rag.errors import CorpusError
 from perspective_rag.extend import report_in
-from perspective_rag.judge.cross_encoder import TwoSidedSettings
-from perspective_rag.judge.settings import JudgeSettings
+from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
 from perspective_rag.judge.windows import windows
 from perspective_rag.local.annotations import REPORT, annotations_of
 from perspective_rag.local.corpus import Corpus
 from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import RuleExtractor
-from perspective_rag.storage.append_log import AppendLog
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.text import from_json
 from perspective_rag.types import PACKAGED, ListingRule
+from perspective_rag_train.append_log import AppendLog
 
 DEEP = "[" * 100_000
 TEXTS = [
@@ -123,7 +122,7 @@ def rows(path):
 def settings(path):
     found = JudgeSettings.of(path.parent)
     assert np.isfinite([found.threshold / 2, found.temperature / 2, found.neutral_bias / 2]).all()
-    assert found.overlap + found.max_tokens + found.long_words >= 0
+    assert found.max_tokens + found.long_words >= 0
     return windows("Zoos are cruel. " * 50, max(1, found.max_words))
 
 

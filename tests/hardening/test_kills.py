@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from perspective_rag.storage.append_log import slug
+from perspective_rag_train.append_log import slug
 from tests.hardening.tasks import TASKS, Running
 
 KILLS = int(os.environ.get("KILLS", "2"))

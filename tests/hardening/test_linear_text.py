@@ -82,7 +82,6 @@ from perspective_rag.prompts.replies import (
     strip_reasoning,
 )
 from perspective_rag.redaction import public_address, redacted, without_secrets
-from perspective_rag.storage.append_log import slug
 from perspective_rag.storage.files import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import (
@@ -116,6 +115,7 @@ from perspective_rag.types import (
 from perspective_rag_scale.sinks.documents import without_nul
 from perspective_rag_serve.view import span_of
 from perspective_rag_serve.writing import plain
+from perspective_rag_train.append_log import slug
 from perspective_rag_train.dataset.review import read_decisions
 from tests.hardening.shapes import shapes
 
@@ -257,7 +257,6 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "passage_key": lambda text: passage_key(Passage("", text, {"source": text})),
     "personal": personal,
     "windows": lambda text: windows(text, 60),
-    "overlapping windows": lambda text: windows(text, 60, 20),
     "telling": lambda text: telling(windows(text, 60), text),
     "titled_pieces": lambda text: titled_pieces(Passage("1", text, {"title": text}), text),
     "shares_words": lambda text: shares_words(text, text + "x"),

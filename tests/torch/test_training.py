@@ -161,9 +161,10 @@ def test_transformers_and_onnx_agree(base, tmp_path):
     documents = [pair.document for pair in pairs(30)]
     logits = slow.logits(documents, ["zoos should close"] * len(documents))
     probability = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    ours = fast.probabilities(documents, ["zoos should close"])["support"][:, 0]
+    statements = ["zoos should close"] * len(documents)
+    ours = fast.pair_probabilities(documents, statements)["support"]
     assert np.abs(probability[:, 0] - ours).max() < 0.1  # int8 against float32
-    assert CrossEncoderJudge(tmp_path / "judge" / "model").probabilities(["indeed"], ["x"])
+    assert CrossEncoderJudge(tmp_path / "judge" / "model").pair_probabilities(["indeed"], ["x"])
 
 
 def steps_into(steps):
@@ -461,7 +462,9 @@ def test_the_threshold_is_that_of_windows(base, tmp_path):
     long = [replace(p, document="weather today. " * 30 + p.document + ".") for p in pairs(60)]
     figures = export(tmp_path / "model", long, tmp_path, provenance={}, max_tokens=32, max_words=12)
     judge = CrossEncoderJudge(tmp_path)
-    support = judge.probabilities([p.document for p in long], [long[0].statement])["support"][:, 0]
+    support = judge.pair_probabilities([p.document for p in long], [long[0].statement] * len(long))[
+        "support"
+    ]
     truth = np.array([p.label == "support" for p in long])
     assert ((support >= judge.threshold) == truth).mean() > 0.9
     assert figures["auc_support_rest"] > 0.95

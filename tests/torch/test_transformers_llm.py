@@ -20,9 +20,9 @@ from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm import LLMJudge
 from perspective_rag.local.judges import load_judge
-from perspective_rag.local.transformers_llm import TransformersLLM
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.types import Passage, Perspective, Prompt
+from perspective_rag_scale.transformers_llm import TransformersLLM
 
 WORDS = [
     *["<pad>", "</s>", "<unk>", "yes", "Yes", "YES", "no", "No", "1", "0", "perhaps", "\n"],

@@ -19,8 +19,8 @@ from perspective_rag.errors import (
     RetrievalError,
 )
 from perspective_rag.flow.steps import call
-from perspective_rag.local.bm25 import BM25Store
 from perspective_rag.local.callables import CallableEmbedder, CallableStore
+from perspective_rag.local.stores import BM25Store
 from perspective_rag.perspectives.queries import NoExpansion
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge

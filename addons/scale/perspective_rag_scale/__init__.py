@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perspective_rag_scale.dense_index import build_dense_index as build_dense_index
+    from perspective_rag_scale.dense_index import open_dense_index as open_dense_index
     from perspective_rag_scale.openai_embedder import (
         OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
     )
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from perspective_rag_scale.ray_llm import RayLLM as RayLLM
     from perspective_rag_scale.remote.embedder import RemoteEmbedder as RemoteEmbedder
     from perspective_rag_scale.remote.judge import RemoteJudge as RemoteJudge
+    from perspective_rag_scale.sentence_transformers import (
+        SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+    )
     from perspective_rag_scale.vllm_engine import VLLMEngine as VLLMEngine
 
 _HOME_OF = {
@@ -24,7 +29,10 @@ _HOME_OF = {
     "RayLLM": "ray_llm",
     "RemoteEmbedder": "remote.embedder",
     "RemoteJudge": "remote.judge",
+    "SentenceTransformerEmbedder": "sentence_transformers",
     "VLLMEngine": "vllm_engine",
+    "build_dense_index": "dense_index",
+    "open_dense_index": "dense_index",
 }
 
 __all__ = sorted(_HOME_OF)

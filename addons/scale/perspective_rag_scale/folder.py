@@ -5,15 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perspective_rag import (
-    CachedEmbedder,
-    CascadeJudge,
-    ConfigError,
-    CrossEncoderJudge,
-    PerspectivePipeline,
-)
-from perspective_rag.addons import LocalArguments, list_judge, with_sides
-from perspective_rag.extend import LLM, Embedder, Judge, SecondJudge, second_judge_of
+from perspective_rag import CachedEmbedder, ConfigError, PerspectivePipeline
+from perspective_rag.addons import LocalArguments, pipeline_over
+from perspective_rag.extend import LLM, Embedder, Judge, SecondJudge
 from perspective_rag_scale.faiss_folder import FaissFolder
 
 if TYPE_CHECKING:
@@ -37,8 +31,6 @@ def folder_pipeline(
     ``local_pipeline``. Raises CorpusError for a folder that is no finished index, ConfigError for
     another embedder than the one it was built with and for ``llm_judge`` together with ``judge``.
     """
-    if judge is not None and llm_judge is not None:
-        raise ConfigError("llm_judge is asked after the package's judge: give one of the two")
     store = FaissFolder(folder)
     if embedder is None:
         from perspective_rag import OnnxMiniLM
@@ -50,19 +42,15 @@ def folder_pipeline(
             f"{folder} was built with the encoder {store.manifest.model!r}, not {name!r}: their "
             "vectors cannot be compared; pass the one it was built with"
         )
-    embedder = CachedEmbedder(embedder, model_name=name)
-    if judge is None:
-        second_judge = second_judge or second_judge_of("default", llm or llm_judge)
-        judge = CascadeJudge(
-            CrossEncoderJudge(), embedder=embedder, store=store, llm_judge=llm_judge
-        )
-        judge = list_judge(llm, judge, llm_judge)
-    return PerspectivePipeline(
+    return pipeline_over(
         store,
-        embedder=embedder,
+        CachedEmbedder(embedder, model_name=name),
+        vectors=store,
         judge=judge,
+        llm=llm,
+        llm_judge=llm_judge,
         second_judge=second_judge,
-        **with_sides(llm, options),
+        **options,
     )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import Completion, ConfigError, LLMError, MissingDependency, Prompt
-from perspective_rag.addons import InProcessLLM, count, from_json
+from perspective_rag.addons import count, from_json
+from perspective_rag_scale.in_process import InProcessLLM
 from perspective_rag_scale.ray_cluster import check_address, connected
 from perspective_rag_scale.vllm_requests import (
     ENGINE_DEFAULTS,

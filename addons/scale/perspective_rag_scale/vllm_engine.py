@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag import Completion, LLMError, MissingDependency, Prompt
-from perspective_rag.addons import InProcessLLM
+from perspective_rag_scale.in_process import InProcessLLM
 from perspective_rag_scale.vllm_requests import (
     ENGINE_DEFAULTS,
     Chats,

@@ -15,10 +15,10 @@ from perspective_rag.addons import (
     Pair,
     count,
     fingerprint,
-    judge_stream,
     revision_of,
 )
 from perspective_rag.extend import Judge, Vector
+from perspective_rag_train.stream import judge_stream
 
 OUTAGE = 8
 """At least this many pairs in a row without a verdict: the judge is down."""

@@ -13,9 +13,9 @@ from benchmarks.pir.embedding import DenseRetriever
 from benchmarks.pir.retrievers.instructor import InstructorEncoder, instructed
 from benchmarks.pir.retrievers.lexical import LexicalRetriever, bm25, bm25_okapi
 from benchmarks.pir.tasks import PirQuery
-from perspective_rag import ConfigError, OnnxMiniLM, SentenceTransformerEmbedder
+from perspective_rag import ConfigError, OnnxMiniLM
 from perspective_rag.extend import unknown_name
-from perspective_rag_scale import OpenAICompatibleEmbedder
+from perspective_rag_scale import OpenAICompatibleEmbedder, SentenceTransformerEmbedder
 
 Retriever = DenseRetriever | LexicalRetriever
 

@@ -56,23 +56,16 @@ def _front_title(front: str) -> str:
 def html_record(path: Path, report: Report) -> Iterator[Record]:
     """The text of an HTML file, a line for each block, without scripts, styles, navigation."""
     data = path.read_bytes()
-    title, text = page_text(data, report, declared_charset(data))
-    yield from _record(text, title, report)
-
-
-def page_text(data: bytes, report: Report, charset: str | None) -> tuple[str, str]:
-    """Title and text of an HTML page, as ``html_record`` finds them."""
     page = _Page()
-    markup = decoded(data, report, charset)
     try:
         # The line end completes an entity at the end. The parser's own close() goes through what is
         # never ended once for each "<" in it.
-        page.feed(markup + "\n")
+        page.feed(decoded(data, report, declared_charset(data)) + "\n")
         if page.rawdata:
             report(0, f"the last {len(page.rawdata)} characters are in a tag that never ends")
     except AssertionError as error:  # html.parser, on some broken declarations
         report(0, f"cannot be read to its end: {error}")
-    return page.title or page.heading, page.text()
+    yield from _record(page.text(), page.titled("title") or page.titled("h1"), report)
 
 
 def declared_charset(data: bytes) -> str | None:
@@ -98,13 +91,8 @@ class _Page(HTMLParser):
         self._open_title: str | None = None
         self._dropping: list[str] = []  # the open tags whose text is left out, each once
 
-    @property
-    def title(self) -> str:
-        return self._titled("title")
-
-    @property
-    def heading(self) -> str:
-        return self._titled("h1")
+    def titled(self, tag: str) -> str:
+        return " ".join("".join(self._titles.get(tag, [])).split())
 
     def text(self) -> str:
         lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
@@ -140,6 +128,3 @@ class _Page(HTMLParser):
         if self._open_title != "title":
             # A line break in the source is a space in the page.
             self._parts.append(data.replace("\n", " "))
-
-    def _titled(self, tag: str) -> str:
-        return " ".join("".join(self._titles.get(tag, [])).split())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.storage.unpacking import MOST_UNPACKED, unpacked
+from perspective_rag.storage.files import MOST_UNPACKED, unpacked
 from perspective_rag.text import from_json, valid
 
 TEXT_FIELDS = ("text", "contents", "body", "passage", "document", "raw")

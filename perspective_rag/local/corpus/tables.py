@@ -1,4 +1,4 @@
-"""Parquet files and Hugging Face datasets as a stream of records."""
+"""Parquet files as a stream of records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
+from perspective_rag.errors import MissingDependency
 from perspective_rag.local.corpus.records import Columns, Record, Report, as_record
-from perspective_rag.storage.unpacking import MOST_UNPACKED, beyond
+from perspective_rag.storage.files import MOST_UNPACKED, beyond
 from perspective_rag.text import json_ready
 
 ROWS = 1024
@@ -16,9 +16,6 @@ ROWS = 1024
 
 _AT_ONCE = 64_000_000  # bytes of a batch's texts from which on its rows are read one by one
 _DEEPEST = 20  # levels of a schema: columns nested deeper hold no passage
-
-HUB = "hf:"
-"""What the name of a dataset begins with."""
 
 
 def parquet_records(
@@ -147,50 +144,3 @@ def _text(value: Any) -> Any:
         return None if b"\0" in value else value.decode()
     except UnicodeDecodeError:
         return None
-
-
-def hub_records(source: str, report: Report, columns: Columns) -> Iterator[Record]:
-    """One record for each row of ``hf:NAME[:CONFIG][:SPLIT]``, streamed.
-
-    NAME is a dataset of the Hugging Face hub or a folder of data files; without a split ``train``
-    is read, or the only one. One part after the name is the split where the dataset has a split of
-    that name, else the configuration. Raises MissingDependency without ``datasets``, ConfigError
-    for a name without parts that it can have, and CorpusError where it cannot be opened.
-    """
-    try:
-        import datasets
-    except ImportError as error:
-        raise MissingDependency("hub", "reading a Hugging Face dataset") from error
-    rows = _split_of(datasets, source)
-    number = 0
-    try:
-        for row in rows:
-            number += 1
-            record = as_record(json_ready(dict(row)), number, report, columns)
-            if record is not None:
-                yield record
-    except Exception as error:  # whatever a file of the dataset makes of its reader
-        report(number + 1, f"cannot be read from here on: {error!r}")
-
-
-def _split_of(datasets: Any, source: str) -> Any:
-    name, *parts = source.removeprefix(HUB).split(":")
-    if not name or len(parts) > 2 or not all(parts):
-        raise ConfigError(
-            f"expected hf:NAME, hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT, got {source!r}"
-        )
-    wanted = parts[-1] if parts else "train"
-    try:
-        if len(parts) == 2:
-            splits = datasets.load_dataset(name, parts[0], streaming=True)
-        elif parts and wanted in datasets.get_dataset_config_names(name):
-            splits, wanted = datasets.load_dataset(name, wanted, streaming=True), "train"
-        else:
-            splits = datasets.load_dataset(name, streaming=True)
-    except Exception as error:  # of the hub, its client, and the files' own readers
-        raise CorpusError(f"{source} cannot be opened: {error}") from error
-    if wanted not in splits and len(splits) == 1 and not parts:
-        [wanted] = splits
-    if wanted not in splits:
-        raise ConfigError(f"{source} has no split {wanted!r}; it has {', '.join(splits)}")
-    return splits[wanted]

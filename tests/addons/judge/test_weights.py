@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.debates.experiment import measure, read_asked, read_labels
 from perspective_rag import Corpus, Passage, Perspective, local_pipeline, run
-from perspective_rag.local.judges import PACKAGE, larger_judge
+from perspective_rag.local.wrapping import PACKAGE, larger_judge
 
 FOR = Perspective("support", "Private cars should be banned from city centres")
 AGAINST = Perspective("oppose", "Private cars should not be banned from city centres")
@@ -32,9 +32,9 @@ def judge(monkeypatch):
 
 def test_each_text_is_on_its_side_whatever_the_order(judge):
     passages = [Passage(name, text) for name, text in TEXTS.items()]
-    unknown = np.full(2, np.nan)
-    one = run(judge.judge_sides((FOR, AGAINST), passages, unknown))
-    two = run(judge.judge_sides((AGAINST, FOR), passages, unknown))
+    unknown = np.full((2, 2), np.nan)
+    one = run(judge.read_again([(FOR, AGAINST)] * 2, passages, unknown))
+    two = run(judge.read_again([(AGAINST, FOR)] * 2, passages, unknown))
     assert one[0, 0] > 0.5 > 0.2 > one[0, 1]
     assert one[1, 1] > 0.5 > 0.2 > one[1, 0]
     np.testing.assert_allclose(one, two[:, ::-1], atol=0.15)

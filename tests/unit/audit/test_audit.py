@@ -369,7 +369,7 @@ def test_a_model_that_is_not_installed_ends_the_audit_at_once():
 
 def test_a_judge_may_take_longer_than_a_request(monkeypatch):
     """What loads a large model first is not cut off after the time of a search."""
-    module, seen = sys.modules["perspective_rag.judge.stream"], []
+    module, seen = sys.modules["perspective_rag.audit.reading"], []
     monkeypatch.setattr(module, "run", lambda flow, book, limits: seen.append(limits) or run(flow))
     audited(lambda text, k: passages("pro", "con"), ASKED[0])
     assert [limits.timeout for limits in seen] == [None]

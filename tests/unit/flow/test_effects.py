@@ -13,7 +13,7 @@ from perspective_rag.flow.driver import run
 from perspective_rag.flow.request import Recorder, degrade, note
 from perspective_rag.flow.steps import call
 from perspective_rag.judge.support import judge as judge_step
-from perspective_rag.local.indexes import NumpyStore
+from perspective_rag.local.stores import NumpyStore
 from perspective_rag.perspectives.find import extract
 from perspective_rag.perspectives.queries import expand
 from perspective_rag.pipeline import PerspectivePipeline

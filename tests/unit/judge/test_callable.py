@@ -8,19 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from perspective_rag import (
-    CachedJudge,
-    CallableJudge,
-    ConfigError,
-    JudgeError,
-    Passage,
-    Perspective,
-    PerspectivePipeline,
-    arun,
-    run,
-)
+from perspective_rag import CachedJudge, CallableJudge, ConfigError, Passage, Perspective, arun, run
 from perspective_rag.flow.request import Recorder
-from perspective_rag.testing import JUDGE_CHECKS, SAMPLE, HashEmbedder, JudgeCase, MemoryStore
+from perspective_rag.testing import JUDGE_CHECKS, JudgeCase
 
 PERSPECTIVES = (Perspective("a", "alpha"), Perspective("b", "beta"))
 PASSAGES = (Passage("1", "alpha"), Passage("2", "alpha beta"), Passage("3", "nothing"))
@@ -28,6 +18,8 @@ EXPECTED = [[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
 
 
 def words(perspectives, passages):
+    assert isinstance(perspectives, list)
+    assert isinstance(passages, list)
     return [[float(p.text in d.text) for p in perspectives] for d in passages]
 
 
@@ -59,27 +51,15 @@ def test_plain_and_async_functions_judge_alike_under_both_drivers(function):
     assert (recorder.calls["judge"], recorder.counts["judged_pairs"]) == (1, 6)
 
 
-def test_lists_of_perspectives_and_passages_are_handed_over():
-    given = []
-    run(
-        CallableJudge(lambda *both: given.extend(both) or words(*both)).judge(
-            PERSPECTIVES, PASSAGES
-        )
-    )
-    assert given == [list(PERSPECTIVES), list(PASSAGES)]
-
-
 def test_none_and_nan_are_not_judged():
     judge = CallableJudge(lambda p, d: [[None, 0.5], [np.nan, 0.5], [1, 0]])
     table = run(judge.judge(PERSPECTIVES, PASSAGES))
-    assert np.isnan(table[:2, 0]).all()
-    assert table[:, 1].tolist() == [0.5, 0.5, 0.0]
+    np.testing.assert_array_equal(table, [[np.nan, 0.5], [np.nan, 0.5], [1.0, 0.0]])
 
 
 @pytest.mark.parametrize("check", JUDGE_CHECKS)
-@pytest.mark.parametrize("function", [words, awaited_words])
-def test_it_is_a_judge(check, function):
-    case = JudgeCase(lambda: CallableJudge(function), failing=lambda: CallableJudge(broken))
+def test_it_is_a_judge(check):
+    case = JudgeCase(lambda: CallableJudge(words), failing=lambda: CallableJudge(broken))
     JUDGE_CHECKS[check](case)
 
 
@@ -88,9 +68,8 @@ def test_it_is_a_judge(check, function):
     [lambda: 0, lambda p: 0, lambda p, d, more: 0, lambda *, p, d: 0, dict, "words", None],
 )
 def test_what_does_not_take_two_arguments_is_refused_at_construction(function):
-    with pytest.raises(
-        ConfigError, match=r"CallableJudge needs a function of \(perspectives, pass"
-    ):
+    expected = r"CallableJudge needs a function of \(perspectives, pass"
+    with pytest.raises(ConfigError, match=expected):
         CallableJudge(function)
 
 
@@ -111,31 +90,14 @@ def test_a_wrong_return_value_names_the_judge_and_what_it_must_return(returned, 
     expected = rf"judge 'mine' must return one row for each passage .* for each perspective.*{said}"
     with pytest.raises(ConfigError, match=expected):
         run(judge.judge(PERSPECTIVES, PASSAGES))
-    pipeline = PerspectivePipeline(MemoryStore(SAMPLE), embedder=HashEmbedder(), judge=judge)
-    with pytest.raises(ConfigError, match="'mine' must return"):
-        pipeline.retrieve("Should the old harbour become a car park?")
-
-
-def test_a_function_that_raises_leaves_a_degradation_and_strict_mode_raises():
-    pipeline = PerspectivePipeline(
-        MemoryStore(SAMPLE), embedder=HashEmbedder(), judge=CallableJudge(broken)
-    )
-    question = "Should the old harbour become a car park?"
-    result = pipeline.retrieve(question)
-    assert len(result.passages) == 5
-    assert "the model is away" in str(result.trace.degradations[0].error)
-    with pytest.raises(JudgeError):
-        pipeline.retrieve(question, strict=True)
 
 
 def test_the_name_is_the_functions_and_only_a_given_one_keys_a_cache(tmp_path):
     assert CallableJudge(words).name == "words"
-    assert CallableJudge(words, name="v2").revision == "v2"
     with pytest.raises(ConfigError, match="revision"):
         CachedJudge(CallableJudge(words), tmp_path / "verdicts.sqlite")
     cached = CachedJudge(CallableJudge(words, name="v2"), tmp_path / "verdicts.sqlite")
     assert run(cached.judge(PERSPECTIVES, PASSAGES)).tolist() == EXPECTED
-    cached.close()
 
 
 def test_a_threshold_is_a_probability():

@@ -12,7 +12,6 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.request import Recorder
-from perspective_rag.judge import cross_encoder
 from perspective_rag.judge.cross_encoder import (
     BATCH,
     DEFAULT_MODEL,
@@ -53,35 +52,8 @@ def passages(*texts):
     return [Passage(str(i), text) for i, text in enumerate(texts)]
 
 
-def test_both_sides_of_a_claim_cost_one_pair():
-    model = WordClassifier()
-    judge = CrossEncoderJudge(classifier=model)
-    matrix = run(judge.judge([PRO, CON], passages("yes indeed", "no never", "weather")))
-    assert (matrix > 0.9).tolist() == [[True, False], [False, True], [False, False]]
-    assert len(model.seen) == 3
-
-
-def test_perspectives_without_a_claim_are_judged_by_their_text():
-    model = WordClassifier()
-    judge = CrossEncoderJudge(classifier=model)
-    run(judge.judge([Perspective("a", "A"), Perspective("b", "B")], passages("yes")))
-    assert [statement for _, statement in model.seen] == ["A", "B"]
-
-
-def test_of_a_very_long_passage_what_has_to_do_with_the_statements_is_read_and_that_is_counted():
-    model = WordClassifier()
-    judge = CrossEncoderJudge(classifier=model)
-    others = "The council met on Monday and talked about trams. " * 20_000
-    long = f"{others} Zoos should close, yes indeed. {others}"
-    recorder = Recorder()
-    [[support]] = run(judge.judge([PRO], passages(long)), recorder)
-    assert support > 0.9
-    assert sum(len(document) for document, _ in model.seen) <= LONGEST
-    assert model.seen[0][0].startswith("The council met")
-    assert recorder.counts == {"judged_pairs": 1, "shortened_passages": 1}
-    model.seen.clear()
-    run(judge.judge([PRO], passages("x" * 10 * LONGEST, "yes")), recorder)
-    assert len(model.seen) == 2
+def judged(model, perspectives, *texts, **driver):
+    return run(CrossEncoderJudge(classifier=model).judge(perspectives, passages(*texts)), **driver)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +65,11 @@ def test_of_a_very_long_passage_what_has_to_do_with_the_statements_is_read_and_t
         ("REFUTES", "NOT ENOUGH INFO", "SUPPORTS"),
     ],
 )
-def test_the_order_of_the_labels_is_read_never_assumed(labels):
-    judge = CrossEncoderJudge(classifier=WordClassifier(labels))
-    matrix = run(judge.judge([PRO, CON], passages("yes", "no")))
-    assert (matrix > 0.9).tolist() == [[True, False], [False, True]]
+def test_both_sides_of_a_claim_cost_one_pair_and_labels_come_in_any_order(labels):
+    model = WordClassifier(labels)
+    matrix = judged(model, [PRO, CON], "yes indeed", "no never", "weather")
+    assert (matrix > 0.9).tolist() == [[True, False], [False, True], [False, False]]
+    assert len(model.seen) == 3
 
 
 def test_labels_that_mean_nothing_are_refused():
@@ -104,43 +77,51 @@ def test_labels_that_mean_nothing_are_refused():
         class_columns(["LABEL_0", "LABEL_1", "LABEL_2"])
 
 
+def test_perspectives_without_a_claim_are_judged_by_their_text():
+    model = WordClassifier()
+    judged(model, [Perspective("a", "A"), Perspective("b", "B")], "yes")
+    assert [statement for _, statement in model.seen] == ["A", "B"]
+
+
 def test_a_long_passage_is_read_to_its_end():
     model = WordClassifier()
-    judge = CrossEncoderJudge(classifier=model)
     text = "The weather was fine that day. " * 400 + "And yes it was."
-    matrix = run(judge.judge([PRO], passages(text)))
-    assert matrix[0, 0] > 0.9
-    assert len(model.seen) > 5
+    assert judged(model, [PRO], text)[0, 0] > 0.9
     assert max(len(document.split()) for document, _ in model.seen) <= JudgeSettings().max_words
+    assert judged(model, [PRO], "word " * 50_000 + "yes")[0, 0] > 0.9  # one sentence
 
 
-def test_one_sentence_of_fifty_thousand_words_is_read_too():
-    judge = CrossEncoderJudge(classifier=WordClassifier())
-    assert run(judge.judge([PRO], passages("word " * 50_000 + "yes")))[0, 0] > 0.9
+def test_of_a_very_long_passage_what_has_to_do_with_the_statements_is_read_and_that_is_counted():
+    model = WordClassifier()
+    others = "The council met on Monday and talked about trams. " * 20_000
+    long = f"{others} Zoos should close, yes indeed. {others}"
+    recorder = Recorder()
+    [[support]] = judged(model, [PRO], long, recorder=recorder)
+    assert support > 0.9
+    assert sum(len(document) for document, _ in model.seen) <= LONGEST
+    assert model.seen[0][0].startswith("The council met")
+    assert recorder.counts == {"judged_pairs": 1, "shortened_passages": 1}
+    model.seen.clear()
+    judged(model, [PRO], "x" * 10 * LONGEST, "yes")
+    assert len(model.seen) == 2
 
 
 @pytest.mark.parametrize(
     "labels", [("support", "oppose", "neutral"), ("ENTAILMENT", "NEUTRAL", "CONTRADICTION")]
 )
 def test_the_neutral_bias_of_a_folder_multiplies_the_odds_of_neutral(labels, monkeypatch, tmp_path):
-    monkeypatch.setattr(cross_encoder, "_load", lambda *given: WordClassifier(labels))
+    monkeypatch.setattr(CrossEncoderJudge, "_load", lambda judge: WordClassifier(labels))
     found = {}
     for bias in (0.0, 1.5):
         folder = tmp_path / str(bias)
         folder.mkdir()
         (folder / "judge.json").write_text(json.dumps({"temperature": 3.0, "neutral_bias": bias}))
-        rows = CrossEncoderJudge(folder).probabilities(["yes", "no", "well"], ["A"])
-        support, oppose = rows["support"][:, 0], rows["oppose"][:, 0]
+        rows = CrossEncoderJudge(folder).pair_probabilities(["yes", "no", "well"], ["A"] * 3)
+        support, oppose = rows["support"], rows["oppose"]
         found[bias] = support, oppose, 1.0 - support - oppose
     plain, biased = found[0.0], found[1.5]
     assert biased[0] / biased[1] == pytest.approx(plain[0] / plain[1])
     assert biased[2] / biased[0] == pytest.approx(np.exp(1.5) * plain[2] / plain[0])
-
-
-def test_nothing_to_judge_gives_an_empty_matrix():
-    judge = CrossEncoderJudge(classifier=WordClassifier())
-    assert run(judge.judge([PRO], [])).shape == (0, 1)
-    assert run(judge.judge([], passages("x"))).shape == (1, 0)
 
 
 def test_a_threshold_outside_its_range_is_refused():
@@ -158,7 +139,7 @@ def test_a_folder_that_lacks_a_file_says_which(tmp_path):
 # The real model
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def judge():
     return CrossEncoderJudge()
 
@@ -167,27 +148,23 @@ def test_the_packages_judge_knows_support_from_opposition(judge):
     claim = "Social media should be banned for children"
     pro = Perspective("support", claim, "support", claim)
     con = Perspective("oppose", "Social media should not be banned for children", "oppose", claim)
-    matrix = run(
-        judge.judge(
-            [pro, con],
-            passages(
-                "Social media harms children, and therefore it should be banned for them.",
-                "A ban on social media for children is wrong: it must not be introduced.",
-                "Butter and flour are mixed before the sugar is added.",
-            ),
-        )
+    texts = (
+        "Social media harms children, and therefore it should be banned for them.",
+        "A ban on social media for children is wrong: it must not be introduced.",
+        "Butter and flour are mixed before the sugar is added.",
     )
+    matrix = run(judge.judge([pro, con], passages(*texts)))
     assert matrix[0, 0] > matrix[0, 1]
     assert matrix[1, 1] > matrix[1, 0]
     assert matrix[2].max() < 0.5
 
 
-def test_order_and_company_do_not_matter(judge):
-    texts = ["Zoos should close now.", "x", "Zoos protect species. " * 30, "", "動物園"]
-    together = run(judge.judge([PRO, CON], passages(*texts)))
-    backwards = run(judge.judge([CON, PRO], passages(*texts[::-1])))
-    assert np.allclose(together, backwards[::-1, ::-1], atol=1e-6)
-    assert np.all((together >= 0) & (together <= 1))
+def test_two_sides_that_could_not_be_read_are_nan_and_recorded(judge, monkeypatch):
+    monkeypatch.setattr(judge._model(), "logits", lambda documents, statements: 1 / 0)
+    recorder = Recorder()
+    found = run(judge.judge_sides((PRO, CON), passages("a", "b"), [0.5, 0.5]), recorder)
+    assert np.isnan(found).all()
+    assert [each.message for each in recorder.degradations] == ["4 of 4 pairs could not be judged"]
 
 
 def test_the_packages_judge_carries_its_provenance():
@@ -197,27 +174,19 @@ def test_the_packages_judge_carries_its_provenance():
     assert (DEFAULT_MODEL / "model.onnx").stat().st_size < 25_000_000
 
 
-class StuckAtSecond(WordClassifier):
-    """Its second batch does not come back in time."""
-
-    def __init__(self):
-        super().__init__()
-        self.free = threading.Event()
-        self.batches = 0
-
-    def logits(self, documents, statements):
-        self.batches += 1
-        if self.batches == 2:
-            self.free.wait(20)
-        return super().logits(documents, statements)
-
-
 def test_a_batch_that_runs_into_its_time_limit_costs_no_other():
-    model = StuckAtSecond()
+    free = threading.Event()
+
+    class StuckAtSecond(WordClassifier):
+        def logits(self, documents, statements):
+            if f"yes {BATCH}" in documents:
+                free.wait(20)
+            return super().logits(documents, statements)
+
     recorder = Recorder()
-    many = passages(*[f"yes {i}" for i in range(3 * BATCH)])
-    matrix = run(CrossEncoderJudge(classifier=model).judge([PRO], many), recorder, Limits(0.5))
-    model.free.set()
+    many = [f"yes {i}" for i in range(3 * BATCH)]
+    matrix = judged(StuckAtSecond(), [PRO], *many, recorder=recorder, limits=Limits(0.5))
+    free.set()
     assert np.isnan(matrix).sum() == BATCH
     assert (matrix[~np.isnan(matrix)] > 0.9).all()
     assert recorder.counts["judged_pairs"] == 3 * BATCH

@@ -61,17 +61,24 @@ def listed(result):
     }
 
 
-def test_what_the_second_judge_doubts_is_not_listed():
-    second = SecondReader({("a", "support"): (0.3, 0.2), ("e", "oppose"): (0.9, 0.0)})
-    result = pipeline(second).retrieve(QUESTION)
-    assert listed(result) == {"support": set(), "oppose": {"e"}}
-    assert listed(pipeline(None).retrieve(QUESTION))["support"] == {"a", "b"}
-
-
-def test_what_it_confirms_is_listed_though_the_first_judge_did_not():
-    second = SecondReader({("c", "support"): (0.95, 0.01), ("a", "support"): (0.9, 0.0)})
-    result = pipeline(second).retrieve(QUESTION)
-    assert listed(result)["support"] == {"a", "c"}
+@pytest.mark.parametrize(
+    ("says", "options", "support", "oppose"),
+    [
+        (None, {}, {"a", "b"}, {"e"}),
+        ({("a", "support"): (0.3, 0.2), ("e", "oppose"): (0.9, 0.0)}, {}, set(), {"e"}),
+        ({("c", "support"): (0.95, 0.01), ("a", "support"): (0.9, 0.0)}, {}, {"a", "c"}, set()),
+        ({("a", "support"): (np.nan, np.nan)}, {}, {"a"}, set()),  # the first verdict stays
+        ({("a", "support"): (0.85, 0.0), ("b", "support"): (0.95, 0.0)}, {}, {"a", "b"}, set()),
+        (
+            {("a", "support"): (0.85, 0.0), ("b", "support"): (0.95, 0.0)},
+            {"min_support": 0.9}, {"b"}, set(),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_listed_is_what_the_second_judge_lists(says, options, support, oppose):
+    second = None if says is None else SecondReader(says)
+    result = pipeline(second).retrieve(QUESTION, **options)
+    assert listed(result) == {"support": support, "oppose": oppose}
 
 
 def test_the_listed_come_first_and_no_more_than_reread_k_are_read():
@@ -146,30 +153,17 @@ def test_of_three_that_exclude_each_other_a_doubted_one_does_not_give_way_to_an_
     assert listed(again) == {"x": set(), "y": set(), "z": set()}
 
 
-class Failing(SecondReader):
-    def read_again(self, sides, passages, first):
-        raise RuntimeError("out of memory")
-
-
 def test_a_second_judge_that_fails_leaves_the_first_verdicts_and_is_recorded():
+    class Failing(SecondReader):
+        def read_again(self, sides, passages, first):
+            raise RuntimeError("out of memory")
+
     result = pipeline(Failing({})).retrieve(QUESTION)
     assert listed(result)["support"] == {"a", "b"}
     (found,) = result.trace.degradations
     assert found.stage == "second_reading"
     with pytest.raises(PerspectiveRAGError, match="out of memory"):
         pipeline(Failing({})).retrieve(QUESTION, strict=True)
-
-
-def test_what_it_could_not_judge_keeps_the_first_verdict():
-    second = SecondReader({("a", "support"): (np.nan, np.nan)})
-    result = pipeline(second).retrieve(QUESTION)
-    assert listed(result)["support"] == {"a"}
-
-
-def test_min_support_is_asked_of_the_second_judge():
-    second = SecondReader({("a", "support"): (0.85, 0.0), ("b", "support"): (0.95, 0.0)})
-    assert listed(pipeline(second).retrieve(QUESTION))["support"] == {"a", "b"}
-    assert listed(pipeline(second).retrieve(QUESTION, min_support=0.9))["support"] == {"b"}
 
 
 def test_given_hits_are_read_again_too():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,36 +12,19 @@ pytest.importorskip("tokenizers")
 from tokenizers import Tokenizer
 
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
-from perspective_rag.judge.models import OnnxClassifier, PairEncoder, batches_by_length, padded
+from perspective_rag.judge.models import OnnxClassifier, PairEncoder, batches_by_length
 from perspective_rag.judge.settings import JudgeSettings
 from perspective_rag.judge.windows import LONGEST, telling, titled_pieces, windows
 from perspective_rag.types import Passage
 
-SENTENCES = st.lists(
-    st.integers(1, 30).map(lambda n: " ".join(["Word"] + ["word"] * (n - 1)) + "."), max_size=12
-)
+TRAMS = "The council met on Monday and talked about trams. " * 20_000
 
 
-def test_windows_end_where_sentences_end():
+def test_windows_end_where_sentences_end_and_are_about_equally_long():
     text = "One two three. Four five. Six seven eight nine. Ten."
     assert windows(text, 5) == ["One two three. Four five.", "Six seven eight nine. Ten."]
     assert windows(text, 100) == [text]
-
-
-def test_windows_may_repeat_the_last_sentence():
-    text = "One two three. Four five. Six seven. Eight nine ten."
-    assert windows(text, 5, overlap=2) == [
-        "One two three. Four five.",
-        "Four five. Six seven.",
-        "Six seven. Eight nine ten.",
-    ]
-
-
-def test_a_sentence_longer_than_a_window_is_cut_between_words():
     assert windows("a b c d e f g", 3) == ["a b c", "d e f", "g"]
-
-
-def test_no_last_sentence_is_left_alone():
     sentences = [" ".join([f"S{n}", *["word"] * 18]) + "." for n in range(6)]
     first, second = windows(" ".join(sentences), 95)  # five sentences would fit, one is left
     assert len(first.split()) == len(second.split()) == 57
@@ -47,23 +32,31 @@ def test_no_last_sentence_is_left_alone():
     assert len(first.split()) == 57
 
 
-@given(SENTENCES, st.integers(1, 25), st.integers(0, 25))
-def test_every_word_is_read_in_order_and_no_window_is_too_long(sentences, most, overlap):
+@given(st.lists(st.integers(1, 30), max_size=12), st.integers(1, 25))
+def test_every_word_is_read_in_order_and_no_window_is_too_long(lengths, most):
     numbers = iter(range(10_000))
-    text = " ".join(
-        " ".join(f"{word.rstrip('.')}{next(numbers)}" for word in sentence.split()) + "."
-        for sentence in sentences
+    text = " ".join(" ".join(f"Word{next(numbers)}" for _ in range(n)) + "." for n in lengths)
+    found = windows(text, most)
+    assert [word for window in found for word in window.split()] == text.split()
+    assert max(len(window.split()) for window in found) <= max(most, 0)
+
+
+def test_of_a_very_long_passage_a_bounded_part_is_read():
+    pieces = titled_pieces(
+        Passage("1", f"{TRAMS} Zoos should close. {TRAMS}"), "Should zoos close?"
     )
-    found = windows(text, most, overlap)
-    words = [word for window in found for word in window.split()]
-    assert list(dict.fromkeys(words)) == text.split()
-    if len(text.split()) > most:
-        assert max(len(window.split()) for window in found) <= most
-    if not overlap:
-        assert len(words) == len(set(words))
+    assert sum(map(len, pieces)) <= LONGEST
+    assert any("Zoos should close." in piece for piece in pieces)
+    assert pieces[0].startswith("The council met")
+    pieces = [f"{i} words" for i in range(LONGEST // 20)]
+    assert telling(pieces, "words 7") == pieces
+    assert telling(["a" * (LONGEST + 1)], "b") == ["a" * (LONGEST + 1)]
+    first, last = "a" * (LONGEST - 6), "d d"
+    assert telling([first, "b b", "c c", last], "c") == [first, "c c", last]
+    assert telling([first, "b b", "c c", last], "nothing") == [first, "b b", last]
 
 
-@pytest.fixture
+@cache
 def tokenizer():
     return Tokenizer.from_file(str(DEFAULT_MODEL / "tokenizer.json"))
 
@@ -71,8 +64,8 @@ def tokenizer():
 class Counting:
     """A tokenizer that remembers what it was given."""
 
-    def __init__(self, inner):
-        self._inner, self.encoded = inner, []
+    def __init__(self):
+        self._inner, self.encoded = tokenizer(), []
 
     def encode(self, text, **options):
         self.encoded.append(text)
@@ -82,27 +75,25 @@ class Counting:
         return getattr(self._inner, name)
 
 
-def test_pairs_are_joined_as_the_tokenizer_joins_them_and_each_text_is_tokenised_once(tokenizer):
+def test_pairs_are_joined_as_the_tokenizer_joins_them_and_each_text_is_tokenised_once():
     documents = [f"passage number {i} about herons" for i in range(4) for _ in range(3)]
     statements = ["herons matter", "boats matter", "cars matter"] * 4
-    counting = Counting(tokenizer)
+    counting = Counting()
     encoder = PairEncoder(counting, 64)
     found = encoder.pairs(documents, statements)
-    assert len(counting.encoded) == 4 + 3
     encoder.pairs(documents, statements)
     assert len(counting.encoded) == 4 + 3
-    tokenizer.enable_truncation(64)
     for encoding, document, statement in zip(found, documents, statements, strict=True):
-        expected = tokenizer.encode(document, statement)
+        expected = tokenizer().encode(document, statement)
         assert encoding.ids == expected.ids
         assert encoding.type_ids == expected.type_ids
 
 
 @pytest.mark.parametrize("longer", ["document", "statement"])
-def test_pairs_that_are_too_long_keep_the_shorter_text_whole(tokenizer, longer):
+def test_pairs_that_are_too_long_keep_the_shorter_text_whole(longer):
     texts = {"document": "heron " * 8, "statement": "boat " * 8}
     texts[longer] *= 20
-    (found,) = PairEncoder(tokenizer, 32).pairs([texts["document"]], [texts["statement"]])
+    (found,) = PairEncoder(tokenizer(), 32).pairs([texts["document"]], [texts["statement"]])
     assert len(found.ids) == 32
     other = "boat" if longer == "document" else "heron"
     assert found.tokens.count(other) == 8
@@ -110,22 +101,9 @@ def test_pairs_that_are_too_long_keep_the_shorter_text_whole(tokenizer, longer):
 
 @given(st.text(st.sampled_from("ab 港鷺。x\n"), max_size=400))
 def test_pieces_hold_the_whole_text_and_fit(text):
-    encoder = PairEncoder(_shared(), 32)
-    pieces = encoder.pieces(text, ["herons matter"])
+    pieces = PairEncoder(tokenizer(), 32).pieces(text, ["herons matter"])
     assert "".join(pieces) == text
-    for piece in pieces:
-        alone = _shared().encode(piece, "herons matter")
-        assert len(alone.ids) <= 32
-
-
-_TOKENIZER: list[Tokenizer] = []
-
-
-def _shared():
-    if not _TOKENIZER:
-        _TOKENIZER.append(Tokenizer.from_file(str(DEFAULT_MODEL / "tokenizer.json")))
-        _TOKENIZER[0].no_truncation()
-    return _TOKENIZER[0]
+    assert all(len(tokenizer().encode(each, "herons matter").ids) <= 32 for each in pieces)
 
 
 @pytest.mark.parametrize("filler", ["The ferry leaves at nine. ", "船は九時に出る。"])
@@ -150,26 +128,4 @@ def test_the_end_of_a_long_passage_reaches_the_model_in_any_script(filler):
 
 
 def test_batches_are_of_similar_length():
-    lengths = [9, 1, 8, 2, 7]
-    assert list(batches_by_length(lengths, 2)) == [[1, 3], [4, 2], [0]]
-    assert padded([[1], [2, 3]], fill=9).tolist() == [[1, 9], [2, 3]]
-
-
-def test_of_a_very_long_passage_a_bounded_part_is_embedded():
-    others = "The council met on Monday and talked about trams. " * 20_000
-    long = Passage("1", f"{others} Zoos should close. {others}")
-    pieces = titled_pieces(long, "Should zoos close?")
-    assert sum(map(len, pieces)) <= LONGEST
-    assert any("Zoos should close." in piece for piece in pieces)
-    assert pieces[0].startswith("The council met")
-
-
-def test_what_is_not_very_long_is_read_whole():
-    pieces = [f"{i} words" for i in range(LONGEST // 20)]
-    assert telling(pieces, "words 7") == pieces
-    assert telling(["a" * LONGEST, "b b", "c c"], "b") == ["a" * LONGEST]
-    assert telling(["a" * LONGEST, "b b", "c c"], "c") == ["c c"]
-    assert telling(["a" * (LONGEST + 1)], "b") == ["a" * (LONGEST + 1)]
-    first, last = "a" * (LONGEST - 6), "d d"
-    assert telling([first, "b b", "c c", last], "c") == [first, "c c", last]
-    assert telling([first, "b b", "c c", last], "nothing") == [first, "b b", last]
+    assert list(batches_by_length([9, 1, 8, 2, 7], 2)) == [[1, 3], [4, 2], [0]]

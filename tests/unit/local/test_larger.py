@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import sys
 import types
 
 import pytest
 
 from perspective_rag import Corpus, CrossEncoderJudge, local_pipeline
-from perspective_rag.local.judges import PACKAGE, larger_judge, second_judge_of
+from perspective_rag.local.wrapping import PACKAGE, larger_judge, second_judge_of
 from perspective_rag.testing import HashEmbedder, TableJudge
 from perspective_rag.types import Passage
 
@@ -72,17 +71,3 @@ def test_a_judge_of_ones_own_is_not_read_behind(installed):
     assert own.second_judge is None
     asked = local_pipeline(corpus(), embedder=HashEmbedder(), llm_judge=CrossEncoderJudge())
     assert asked.second_judge is None
-
-
-def test_the_package_in_the_repository_names_its_folder(monkeypatch, small_larger_judge, tmp_path):
-    from tests.docs.blocks import ROOT
-
-    shutil.copytree(ROOT / "addons" / "judge" / PACKAGE, tmp_path / PACKAGE, dirs_exist_ok=True)
-    shutil.rmtree(tmp_path / PACKAGE / "weights", ignore_errors=True)
-    shutil.copytree(small_larger_judge, tmp_path / PACKAGE / "weights")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, PACKAGE)
-    found = larger_judge()
-    sys.modules.pop(PACKAGE)
-    assert found is not None
-    assert found.settings.max_tokens == 64

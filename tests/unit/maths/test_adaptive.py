@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.local.callables import CallableEmbedder
-from perspective_rag.local.indexes import FaissStore, NumpyStore
+from perspective_rag.local.stores import FaissStore, NumpyStore
 from perspective_rag.maths.adaptive import (
     CANDIDATES,
     COMMON,

@@ -51,42 +51,32 @@ def test_different_parts_have_different_fingerprints(one, other):
     assert (fingerprint(*one, digits=64) == fingerprint(*other, digits=64)) == same
 
 
-@settings(deadline=None)
-@given(st.text(max_size=20), st.integers(0, 20), st.integers(0, 20))
-def test_where_one_part_ends_and_the_next_begins_counts(text, first, second):
-    one, other = (text[:first], text[first:]), (text[:second], text[second:])
-    assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
+@dataclass
+class One:
+    a: int = 1
 
 
-def test_a_part_may_hold_any_separator():
-    """Joined by a separator, as they once were, these were the same."""
+@dataclass
+class Two:
+    a: int = 1
+
+
+def test_values_that_look_alike():
+    assert fingerprint("a", "bc") != fingerprint("ab", "c")
     assert fingerprint("a\x1fb", "c") != fingerprint("a", "b\x1fc")
     assert fingerprint("s1:a") != fingerprint("a") != fingerprint(["a"])
     assert fingerprint("None") != fingerprint(None)
     assert fingerprint("1") != fingerprint(1) != fingerprint(1.0) != fingerprint(True)
+    assert fingerprint(One()) == fingerprint(One(1)) != fingerprint(One(2))
+    assert fingerprint(One()) != fingerprint(Two()) != fingerprint({"a": 1})
 
 
 def test_a_mappings_order_does_not_count_and_a_sequences_does():
     assert fingerprint({"a": 1, "b": [2]}) == fingerprint({"b": (2,), "a": 1})
     assert fingerprint("a", "b") != fingerprint("b", "a")
     assert fingerprint(iter(["a", "b"])) == fingerprint(["a", "b"])
-
-
-def test_a_dataclass_counts_with_its_name_and_fields():
-    @dataclass
-    class One:
-        a: int = 1
-
-    @dataclass
-    class Two:
-        a: int = 1
-
-    assert fingerprint(One()) == fingerprint(One(1)) != fingerprint(One(2))
-    assert fingerprint(One()) != fingerprint(Two()) != fingerprint({"a": 1})
-
-
-def test_numbers_of_numpy_are_numbers():
     assert fingerprint(np.float64(0.5), np.int64(3)) == fingerprint(0.5, 3)
+    assert cache_key("a", 1).hex() == fingerprint("a", 1, digits=64)
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, range(3), int])
@@ -105,11 +95,6 @@ def test_every_process_computes_the_same_and_the_format_stands():
     assert found == {fingerprint("ä", 1, [None, {"k": 0.5}], b"x", "\ud800")}
     # Caches and resume files are keyed by it: another value here makes all of them anew.
     assert found == {"ee41edd0436cca2d"}
-
-
-def test_a_cache_key_is_the_whole_hash():
-    assert cache_key("a", 1).hex() == fingerprint("a", 1, digits=64)
-    assert len(fingerprint("a")) == 16
 
 
 def test_a_models_fingerprint_changes_with_its_files(tmp_path):

@@ -15,11 +15,10 @@ def test_the_first_value_of_a_key_stays(tmp_path):
     one.put({b"a": 0.5, b"b": "text"})
     other.put({b"a": 0.7, b"c": b"bytes"})
     assert one.get([b"a", b"b", b"c", b"d"]) == {b"a": 0.5, b"b": "text", b"c": b"bytes"}
-
-
-def test_two_tables_of_a_file_know_nothing_of_each_other(tmp_path):
-    SqliteCache(tmp_path / "file", "things").put({b"a": 1})
-    assert SqliteCache(tmp_path / "file", "others").get([b"a"]) == {}
+    with pytest.raises(sqlite3.Error):
+        one.put({b"e": 1, b"f": None})  # all of them or none
+    assert one.get([b"e", b"f"]) == {}
+    assert SqliteCache(tmp_path / "deep" / "file", "others").get([b"a"]) == {}
 
 
 def test_more_keys_than_a_statement_takes(tmp_path):
@@ -28,13 +27,6 @@ def test_more_keys_than_a_statement_takes(tmp_path):
     kept.put(values)
     assert kept.get([*values, b"unknown"]) == values
     assert kept.get([]) == {}
-
-
-def test_values_are_kept_together_or_not_at_all(tmp_path):
-    kept = SqliteCache(tmp_path / "file", "things")
-    with pytest.raises(sqlite3.Error):
-        kept.put({b"a": 1, b"b": None})
-    assert kept.get([b"a", b"b"]) == {}
 
 
 def test_a_file_of_another_kind_is_an_error_and_stays_as_it_is(tmp_path):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from perspective_rag import ConfigError, CrossEncoderJudge, JudgeError
 from perspective_rag.addons import PACKAGED_JUDGE
-from perspective_rag.extend import Call, Flow, Matrix, Reply, Vector, call, unknown_name
-from perspective_rag.judge.cross_encoder import CutPairs
+from perspective_rag.extend import Call, Flow, Matrix, Reply, call, unknown_name
+from perspective_rag.judge.cross_encoder import Asked
 from perspective_rag_scale.remote.asking import Row, ask
 from perspective_rag_scale.remote.batching import batches
 from perspective_rag_scale.remote.client import Client
@@ -67,7 +67,7 @@ class RemoteJudge(CrossEncoderJudge):
         self._client = Client(address, api_key=api_key, settings=ConnectionSettings.of(connection))
         self.name = f"{self.name}@{self._client.shown.partition('://')[2]}"
         folder = PACKAGED_JUDGE if model is None else Path(model)
-        self._reader = PairReader(folder, self._reading.settings)
+        self._reader = PairReader(folder, self._settings)
         self._wire = _wire(engine, self._reader, served)
         self._batch_size = self._client.settings.batch_size
         self._checked = False
@@ -85,35 +85,7 @@ class RemoteJudge(CrossEncoderJudge):
         """Closes the connections; a later judgement opens new ones."""
         self._client.close()
 
-    def _ask_pairs(
-        self, texts: list[str], statements: list[str], counts: Mapping[str, int]
-    ) -> Flow[Reply]:
-        return self._asked(
-            partial(self._reading.cut_pairs, self._reader, texts, statements),
-            partial(self._reading.pair_support, self._reader.labels),
-            counts,
-        )
-
-    def _ask_sides(
-        self,
-        texts: list[str],
-        statements: tuple[str, str],
-        relevance: Vector,
-        counts: Mapping[str, int],
-    ) -> Flow[Reply]:
-        def support(pairs: CutPairs, logits: Matrix) -> Matrix:
-            return self._reading.side_support(self._reader.labels, pairs, logits, relevance)
-
-        return self._asked(
-            partial(self._reading.cut_sides, self._reader, texts, statements), support, counts
-        )
-
-    def _asked(
-        self,
-        cut: Callable[[], CutPairs],
-        support: Callable[[CutPairs, Matrix], Any],
-        counts: Mapping[str, int],
-    ) -> Flow[Reply]:
+    def _ask(self, asked: Sequence[Asked]) -> Flow[Reply]:
         """Each batch is a call of its own: one that fails takes no other with it."""
         if not self._checked:
             reply = yield from call(
@@ -124,12 +96,13 @@ class RemoteJudge(CrossEncoderJudge):
             if reply.error is not None:
                 return reply
         try:
-            pairs = cut()
+            pairs = self._cut(self._reader, asked)
             items = self._reader.items(pairs.documents, pairs.statements)
         except Exception as problem:
             return Reply(error=problem)
         sizes = [len(item.ids) for item in items]
         groups = list(batches(sizes, self._batch_size, self._client.settings.batch_tokens))
+        counts = {"judged_pairs": len(asked) * len(asked[0].statements)}
         replies = yield [
             self._call([items[i] for i in group], counts if place == 0 else {})
             for place, group in enumerate(groups)
@@ -138,7 +111,7 @@ class RemoteJudge(CrossEncoderJudge):
         if isinstance(error, ConfigError):
             return Reply(error=error)
         try:
-            return Reply(support(pairs, logits), error)
+            return Reply(self._support(self._reader.labels, asked, pairs, logits), error)
         except Exception as problem:
             return Reply(error=problem)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from perspective_rag import LLMError, run
-from perspective_rag.addons import AppendLog, Limits, Recorder, count, text_key
+from perspective_rag.addons import Limits, Recorder, count, text_key
 from perspective_rag.extend import LLM
+from perspective_rag_train.append_log import AppendLog
 from perspective_rag_train.dataset.sources import Source
 from perspective_rag_train.dataset.writing import PROMPTS, Writer
 

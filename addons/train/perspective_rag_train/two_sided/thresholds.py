@@ -116,7 +116,7 @@ def cross_fitted(cells: Cells, kind: str) -> dict[str, Any]:
     return by_set(cells, listed)
 
 
-def fitted(cells: Cells, kind: str) -> Weighing:
+def fitted(cells: Cells, kind: str) -> Weighing[SideWeights]:
     """Weights ("fast", "larger" or "both" judges) and the rule that lists most."""
     weights = fit(cells.at(cells.read), kind)
     return Weighing(weights, rule(cells, support(weights, cells)))
@@ -192,7 +192,7 @@ def _by_chance(n: int, share: float) -> int:
     return count
 
 
-def listed_by(weighing: Weighing, cells: Cells) -> Bools:
+def listed_by(weighing: Weighing[SideWeights], cells: Cells) -> Bools:
     """Which sides are listed, shape (n, 2)."""
     return _listed(weighing.rule, support(weighing.weights, cells))
 

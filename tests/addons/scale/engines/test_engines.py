@@ -20,10 +20,9 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
 )
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.local.corpus import build_dense_index
 from perspective_rag.testing import HashEmbedder, RuleJudge
 from perspective_rag.types import Passage, Perspective
-from perspective_rag_scale import RayEngine
+from perspective_rag_scale import RayEngine, build_dense_index
 from perspective_rag_scale.carried import dumps
 from perspective_rag_scale.ray_feed import DONE, Feed
 from perspective_rag_train.many import judge_many

@@ -21,8 +21,8 @@ pytest.importorskip("ray.data")
 from perspective_rag import OnnxMiniLM
 from perspective_rag.cli import main
 from perspective_rag.errors import ConfigError, CorpusError, EngineError, JudgeError
-from perspective_rag.local.corpus import build_dense_index, dense_index
 from perspective_rag.types import Passage, Perspective
+from perspective_rag_scale import build_dense_index, dense_index
 from perspective_rag_train.many import Judged, judge_many
 
 P = Perspective("p", "Zoos should be closed.")

@@ -17,8 +17,8 @@ from perspective_rag.errors import LLMError
 from perspective_rag.flow.driver import arun, run
 from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.request import Recorder
-from perspective_rag.local.transformers_llm import TransformersLLM
 from perspective_rag.types import Passage, Perspective, Prompt
+from perspective_rag_scale.transformers_llm import TransformersLLM
 from perspective_rag_train import judge_many
 
 PAIRS = read_pairs(12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perspective_rag.judge.cross_encoder import TwoSides
+from perspective_rag.judge.settings import TwoSides
 from perspective_rag_train.pools import fitted
 
 BOTH = TwoSides(own=0.8, other=0.7, against=-0.2, rival=-0.3, relevance=2.0, bias=-1.0)

@@ -10,40 +10,40 @@ from perspective_rag.errors import ConfigError
 from perspective_rag.local.corpus.splitting import count_words, split_text
 
 
-def test_pieces_end_at_sentence_ends():
-    text = "One two three. Four five six! Seven eight nine? Ten eleven."
-    assert split_text(text, words=6) == [
-        "One two three. Four five six!",
-        "Seven eight nine? Ten eleven.",
-    ]
+@pytest.mark.parametrize(
+    ("text", "words", "pieces"),
+    [
+        (
+            "One two three. Four five six! Seven eight nine? Ten eleven.",
+            6,
+            ["One two three. Four five six!", "Seven eight nine? Ten eleven."],
+        ),
+        (
+            "A b c d e. " * 4 + "Two words.",
+            10,
+            ["A b c d e. A b c d e.", "A b c d e. A b c d e. Two words."],
+        ),
+        (
+            "We met Dr. Smith. They saw e.g. this one.",
+            5,
+            ["We met Dr. Smith.", "They saw e.g. this one."],
+        ),
+        (" A  short\ntext. ", 100, ["A  short\ntext."]),
+        ("", 100, []),
+        ("   \n\t  ", 100, []),
+        ("word " * 500, 100, [("word " * 100).strip()] * 5),
+    ],
+)
+def test_pieces_end_where_sentences_end(text, words, pieces):
+    assert split_text(text, words=words) == pieces
 
 
-def test_a_short_tail_joins_the_piece_before_it():
-    sentence = "a b c d e f g h i j. "
-    assert split_text(sentence.upper() * 4 + "Two words.", words=20) == [
-        (sentence.upper() * 2).strip(),
-        sentence.upper() * 2 + "Two words.",
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "   \n\t  "])
-def test_no_words_no_pieces(text):
-    assert split_text(text) == []
-
-
-def test_a_short_text_stays_as_it_is():
-    assert split_text(" A  short\ntext. ") == ["A  short\ntext."]
-
-
-def test_abbreviations_do_not_end_a_sentence():
-    text = "We met Dr. Smith. They saw e.g. this one."
-    assert split_text(text, words=5) == ["We met Dr. Smith.", "They saw e.g. this one."]
-
-
-def test_one_sentence_of_fifty_thousand_words():
-    pieces = split_text("word " * 50_000)
-    assert len(pieces) == 500
-    assert {count_words(piece) for piece in pieces} == {100}
+@pytest.mark.parametrize("text", ["พลังงานนิวเคลียร์" * 100, "x" * 50_000])
+def test_what_has_no_end_is_cut(text):
+    pieces = split_text(text)
+    assert len(pieces) > 5
+    assert max(map(len, pieces)) <= 5_000
+    assert "".join(pieces) == text
 
 
 def test_chinese_is_cut_at_its_full_stops():
@@ -52,22 +52,6 @@ def test_chinese_is_cut_at_its_full_stops():
     assert all(piece.endswith("。") for piece in pieces)
     assert all(len(piece) <= 250 for piece in pieces)
     assert "".join(pieces) == sentence * 40
-
-
-def test_thai_without_any_full_stop_is_cut():
-    text = "พลังงานนิวเคลียร์" * 100
-    pieces = split_text(text)
-    assert len(pieces) > 5
-    assert "".join(pieces) == text
-
-
-def test_a_blob_without_spaces_is_cut():
-    pieces = split_text("x" * 50_000)
-    assert max(map(len, pieces)) <= 5_000
-    assert "".join(pieces) == "x" * 50_000
-
-
-def test_words_must_be_positive():
     with pytest.raises(ConfigError, match="at least 1"):
         split_text("text", words=0)
 

@@ -1,4 +1,4 @@
-"""Verdicts on disk: the cache, and streams of pairs that survive being killed."""
+"""Streams of pairs judged into a file that survives being killed."""
 
 from __future__ import annotations
 
@@ -11,22 +11,17 @@ import sys
 import textwrap
 import time
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError, JudgeError
-from perspective_rag.flow.driver import run
-from perspective_rag.flow.request import Recorder
-from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage, Perspective
 from perspective_rag_train.many import Judged, judge_many
 
-PRO, CON = Perspective("pro", "zoos should close"), Perspective("con", "zoos should stay")
-A, B = Passage("a", "cages are cruel"), Passage("b", "zoos save species", {"title": "T"})
+PRO = Perspective("pro", "zoos should close")
 
 
 class Known(TableJudge):
@@ -47,77 +42,6 @@ def path(tmp_path):
     return tmp_path / "deep" / "verdicts"
 
 
-def test_a_pair_is_judged_once_also_by_the_next_process(path):
-    first, second, book = Known(), Known(), Recorder()
-    table = run(CachedJudge(first, path).judge([PRO, CON], [A]))
-    again = run(CachedJudge(second, path).judge([CON, PRO], [B, A]), book)
-    assert second.judged == [("b", "con"), ("b", "pro")]
-    np.testing.assert_array_equal(again[1], table[0, ::-1])
-    assert book.counts["cached_pairs"] == 2
-
-
-@pytest.mark.parametrize(
-    ("perspective", "passage", "revision"),
-    [
-        (PRO, A, "r2"),
-        (CON, A, "r1"),
-        (Perspective("pro", PRO.text, "oppose", PRO.text), A, "r1"),
-        (PRO, Passage("a", "cages are cruel."), "r1"),
-        (PRO, Passage("a", A.text, {"title": "new"}), "r1"),
-    ],
-)
-def test_whatever_can_change_a_verdict_is_in_the_key(path, perspective, passage, revision):
-    run(CachedJudge(Known(), path).judge([PRO], [A]))
-    judge = Known()
-    judge.revision = revision
-    run(CachedJudge(judge, path).judge([perspective], [passage]))
-    assert len(judge.judged) == 1
-
-
-def test_a_failure_is_never_kept(path):
-    judge = Known()
-    judge.unsure = frozenset({"a"})
-    cached = CachedJudge(judge, path)
-    book = Recorder()
-    assert np.isnan(run(cached.judge([PRO], [A]), book)[0, 0])
-    assert book.degradations == []  # nobody tried to write it
-    judge.unsure = frozenset()
-    assert run(cached.judge([PRO], [A]))[0, 0] == len(A.text) % 7 / 7
-    assert len(judge.judged) == 2
-
-
-def test_a_judge_that_does_not_say_which_it_is_is_refused(path):
-    with pytest.raises(ConfigError, match="revision"):
-        CachedJudge(TableJudge(), path)
-    with pytest.raises(ConfigError, match="revision"):
-        judge_many(TableJudge(), [], path)
-
-
-def test_a_file_that_fails_is_recorded_and_the_judge_is_asked(path):
-    cached = CachedJudge(Known(), path)
-    cached.close()
-    book = Recorder()
-    assert not np.isnan(run(cached.judge([PRO], [A]), book)).any()
-    assert len(book.degradations) == 2
-
-
-def test_threads_share_a_file(path):
-    caches = [CachedJudge(Known(), path), CachedJudge(Known(), path)]
-    passages = [Passage(str(i), "x" * (i % 20)) for i in range(200)]
-
-    def ask(i):
-        return run(caches[i % 2].judge([PRO, CON], passages[i : i + 10]))
-
-    with ThreadPoolExecutor(8) as pool:
-        tables = list(pool.map(ask, range(0, 200, 5)))
-    for i, table in zip(range(0, 200, 5), tables, strict=True):
-        expected = [len(d.text) % 7 / 7 for d in passages[i : i + 10]]
-        np.testing.assert_array_equal(table, np.array([expected, expected]).T)
-
-
-# Streams
-
-
 def stream(n):
     for i in range(n):
         yield Passage(f"d{i}", "x" * (i % 50)), PRO
@@ -125,6 +49,11 @@ def stream(n):
 
 def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_judge_that_does_not_say_which_it_is_is_refused(path):
+    with pytest.raises(ConfigError, match="revision"):
+        judge_many(TableJudge(), [], path)
 
 
 def test_every_pair_has_its_line_in_order(path):

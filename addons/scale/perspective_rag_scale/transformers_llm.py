@@ -7,17 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import LLMError, MissingDependency
-from perspective_rag.judge.models import batches_by_length
-from perspective_rag.local.chat import (
+from perspective_rag import Completion, LLMError, MissingDependency, Prompt
+from perspective_rag.addons import (
     bare_token,
     choice_of,
     markers_in,
     messages_of,
     normalised_mass,
 )
-from perspective_rag.local.in_process import InProcessLLM
-from perspective_rag.types import Completion, Prompt
+from perspective_rag_scale.in_process import InProcessLLM
 
 
 class TransformersLLM(InProcessLLM):
@@ -68,8 +66,9 @@ class TransformersLLM(InProcessLLM):
                 key = (prompt.choices, prompt.max_tokens, prompt.temperature, prompt.seed)
                 alike.setdefault(key, []).append(i)
             for members in alike.values():
-                for rows in batches_by_length([len(encoded[i]) for i in members], self.batch_size):
-                    chosen = [members[row] for row in rows]
+                members.sort(key=lambda i: len(encoded[i]))  # little is padded
+                for start in range(0, len(members), self.batch_size):
+                    chosen = members[start : start + self.batch_size]
                     found = self._batch(prompts[chosen[0]], [encoded[i] for i in chosen])
                     replies.update(zip(chosen, found, strict=True))
         return [replies[i] for i in range(len(prompts))]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perspective_rag import ConfigError
-from perspective_rag.storage.append_log import AppendLog
+from perspective_rag_train.append_log import AppendLog
 
 
 def test_a_ledger_drops_torn_lines_and_lets_one_process_write(tmp_path):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency
-from perspective_rag.storage.fingerprint import fingerprint
-from perspective_rag.types import Matrix
+from perspective_rag import MissingDependency
+from perspective_rag.addons import fingerprint
+from perspective_rag.extend import Matrix
 
 _ENDS = 1 << 20
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.judge.stream import judge_stream
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage, Perspective
+from perspective_rag_train.stream import judge_stream
 
 PRO, CON = Perspective("pro", "zoos should close"), Perspective("con", "zoos should stay")
 

@@ -12,10 +12,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from perspective_rag import Corpus
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.local.corpus import Corpus, build_dense_index, dense_index, open_dense_index
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
+from perspective_rag_scale import build_dense_index, dense_index, open_dense_index
 
 
 def corpus_of(count):
@@ -86,8 +87,7 @@ def test_a_build_cut_off_goes_on_where_it_was(tmp_path, small_windows, interrupt
 
 SCRIPT = """
 import sys, time
-from perspective_rag.local.corpus import dense_index
-from perspective_rag.local.corpus import build_dense_index
+from perspective_rag_scale import build_dense_index, dense_index
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage
 dense_index.WINDOW = 50

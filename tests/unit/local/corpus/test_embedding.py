@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.local.corpus import CachedEmbedder
-from perspective_rag.protocols import Embedder
+from perspective_rag.local.callables import CallableEmbedder
+from perspective_rag.local.corpus.embedding import CachedEmbedder, embedded
 from perspective_rag.testing import HashEmbedder
+from perspective_rag.types import Passage
 
 
 class Counting:
@@ -42,10 +43,6 @@ def path(request, tmp_path):
     return tmp_path / "deep" / "cache.sqlite" if request.param == "disk" else None
 
 
-def test_it_is_an_embedder():
-    assert isinstance(CachedEmbedder(HashEmbedder()), Embedder)
-
-
 def test_each_text_is_embedded_once(path):
     inner = HashEmbedder()
     cached = CachedEmbedder(inner, path, "m")
@@ -54,6 +51,9 @@ def test_each_text_is_embedded_once(path):
     assert inner.embedded == ["one", "two", "three"]
     np.testing.assert_allclose(first, rows_of("one", "two", "one"), atol=1e-6)
     np.testing.assert_allclose(second, rows_of("three", "two"), atol=1e-6)
+    second[:] = 9.0  # a caller cannot change what is kept
+    np.testing.assert_allclose(cached.embed_passages(["two"]), rows_of("two"), atol=1e-6)
+    assert cached.embed_passages([]).shape == (0, 64)
 
 
 def test_the_file_outlives_the_process_and_keeps_every_bit(tmp_path):
@@ -64,14 +64,6 @@ def test_the_file_outlives_the_process_and_keeps_every_bit(tmp_path):
     again = CachedEmbedder(inner, path, "m").embed_passages(["two", "one", "three"])
     assert inner.embedded == ["three"]
     np.testing.assert_array_equal(again[:2], first[::-1])
-
-
-def test_more_texts_than_one_sql_statement_takes(tmp_path):
-    texts = [f"text{i}" for i in range(1300)]
-    CachedEmbedder(HashEmbedder(), tmp_path / "c", "m").embed_passages(texts)
-    inner = HashEmbedder()
-    CachedEmbedder(inner, tmp_path / "c", "m").embed_passages(texts)
-    assert inner.embedded == []
 
 
 def test_queries_are_kept_apart_and_in_memory_only(path):
@@ -93,19 +85,7 @@ def test_what_was_used_longest_ago_is_forgotten_first():
     for text in ("a", "b", "a", "c", "a", "b"):
         cached.embed_queries([text])
     assert inner.queries == ["a", "b", "c", "b"]
-
-
-def test_a_batch_larger_than_memory_is_answered():
-    cached = CachedEmbedder(HashEmbedder(), max_passages=2)
-    np.testing.assert_allclose(
-        cached.embed_passages(["a", "b", "c"]), rows_of("a", "b", "c"), atol=1e-6
-    )
-
-
-def test_the_caller_cannot_change_what_is_kept():
-    cached = CachedEmbedder(HashEmbedder())
-    cached.embed_passages(["one"])[:] = 9.0
-    np.testing.assert_allclose(cached.embed_passages(["one"]), rows_of("one"), atol=1e-6)
+    assert len(cached.embed_queries(["a", "b", "c"])) == 3
 
 
 def test_a_failure_is_passed_on_and_not_kept(path):
@@ -135,25 +115,15 @@ def test_unusable_rows_are_not_kept(path, rows):
     np.testing.assert_array_equal(cached.embed_passages(["one"]), np.ones((1, 3)))
 
 
-def test_no_texts(path):
-    assert CachedEmbedder(HashEmbedder(), path, "m").embed_passages([]).shape == (0, 64)
-
-
-def test_another_model_is_refused(tmp_path):
+def test_a_file_of_something_else_is_refused(tmp_path):
     CachedEmbedder(HashEmbedder(), tmp_path / "c", "m").close()
     with pytest.raises(CorpusError, match="'m', not 'other'"):
         CachedEmbedder(HashEmbedder(), tmp_path / "c", "other")
     with pytest.raises(ConfigError, match="model_name"):
         CachedEmbedder(HashEmbedder(), tmp_path / "c")
-
-
-def test_rows_of_other_dimensions_are_refused(tmp_path):
     CachedEmbedder(HashEmbedder(8), tmp_path / "c", "m").embed_passages(["one"])
     with pytest.raises(CorpusError, match="dimensions"):
         CachedEmbedder(HashEmbedder(16), tmp_path / "c", "m").embed_passages(["one", "two"])
-
-
-def test_a_file_that_is_no_cache_is_refused(tmp_path):
     (tmp_path / "c").write_bytes(b"not a database, but long enough to look at" * 50)
     with pytest.raises(CorpusError, match="not a cache"):
         CachedEmbedder(HashEmbedder(), tmp_path / "c", "m")
@@ -225,3 +195,19 @@ def test_processes_share_a_file(tmp_path):
     texts = [f"{name}{i}" for name in ("left", "right", "shared") for i in range(100)]
     CachedEmbedder(inner, path, "m").embed_passages(texts)
     assert inner.embedded == []
+
+
+def test_passages_are_embedded_with_their_titles_and_their_like():
+    seen, told = [], []
+
+    def embed(texts):
+        seen.append(list(texts))
+        return [[len(text), 1.0] for text in texts]
+
+    passages = [Passage("a", "long text", {"title": "T"}), Passage("b", "b"), Passage("c", "cc")]
+    rows = embedded(passages, CallableEmbedder(embed), batch=2, on_batch=told.append)
+    assert seen == [["b", "cc"], [passages[0].titled]]
+    assert rows[:, 0].tolist() == [len(passages[0].titled), 1, 2]
+    assert told == [2, 3]
+    with pytest.raises(ConfigError, match="3 are expected"):
+        embedded(passages, CallableEmbedder(embed), dimensions=3)

@@ -9,12 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import LLMError, MissingDependency
-from perspective_rag.flow.driver import in_thread
-from perspective_rag.prompts.replies import no_reply
-from perspective_rag.redaction import scrubbed
-from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
-from perspective_rag.types import Completion, Prompt
+from perspective_rag import Completion, LLMError, MissingDependency, Prompt
+from perspective_rag.addons import fingerprint, model_fingerprint, scrubbed
+from perspective_rag.extend import in_thread, no_reply
 
 
 class InProcessLLM(ABC):

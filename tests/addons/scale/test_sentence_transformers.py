@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import MissingDependency
-from perspective_rag.local.sentence_transformers import SentenceTransformerEmbedder
 from perspective_rag.protocols import Embedder
+from perspective_rag_scale import SentenceTransformerEmbedder
 
 
 class Model:

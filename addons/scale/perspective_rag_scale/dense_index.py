@@ -5,26 +5,29 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError, CorpusError, count
-from perspective_rag.flow.engine import Engine, LocalEngine
-from perspective_rag.local.corpus.embedding import embedded_windows
-from perspective_rag.local.corpus.loading import Corpus
-from perspective_rag.protocols import Embedder
-from perspective_rag.storage.append_log import hold
-from perspective_rag.storage.files import make_private, make_private_folder, replace_file
-from perspective_rag.storage.folders import has_date, set_date
-from perspective_rag.text import from_json
-from perspective_rag.types import Matrix, Passage
+from perspective_rag import ConfigError, Corpus, CorpusError, LocalEngine, Passage
+from perspective_rag.addons import (
+    Engine,
+    as_matrix,
+    count,
+    from_json,
+    hold,
+    make_private,
+    make_private_folder,
+    replace_file,
+)
+from perspective_rag.extend import Embedder, Matrix
 
 WINDOW = 2048
 """Rows after which progress is kept; within them, texts are embedded in order of length."""
@@ -118,9 +121,8 @@ def open_dense_index(
 ) -> Matrix:
     """A finished index, shape (n, d), memory-mapped read-only.
 
-    All rows are checked the first time; then the file gets a date made of its checksums, and is
-    not read again while it has that date. Raises CorpusError when there is none, when it is
-    unfinished or damaged, or belongs to another corpus or model.
+    All rows are checked. Raises CorpusError when there is none, when it is unfinished or damaged,
+    or belongs to another corpus or model.
     """
     target = Path(folder)
     manifest = _matching_manifest(target, fingerprint, model_name)
@@ -132,18 +134,13 @@ def open_dense_index(
             " build_dense_index goes on from there"
         )
     rows: Matrix = _rows(target, manifest)
-    sum_ = sha256(repr((manifest.rows, manifest.checks)).encode()).hexdigest()
-    if manifest.checks and has_date(_data(target), sum_):
-        return rows
     for start, stop, check in manifest.checks:
         if zlib.crc32(rows[start:stop].tobytes()) != check:
             raise _damaged(target, start)
-    for start in range(0, len(rows), WINDOW):
-        if not np.isfinite(rows[start : start + WINDOW]).all():
-            raise _damaged(target, start)
-    if manifest.checks:
-        with suppress(OSError):  # a disk that cannot be written
-            set_date(_data(target), sum_)
+    if not manifest.checks:
+        for start in range(0, len(rows), WINDOW):
+            if not np.isfinite(rows[start : start + WINDOW]).all():
+                raise _damaged(target, start)
     return rows
 
 
@@ -160,23 +157,48 @@ class _Work:
     def blocks(
         self, done: int, dtype: str, dimensions: int | None = None
     ) -> Iterator[tuple[int, Matrix]]:
-        """Windows of rows from row ``done`` on, each with the row it starts at."""
-        total, tell = len(self.passages), self.on_progress
-        starts = range(done, total, WINDOW)
-        found = embedded_windows(
-            (self.passages[start : start + WINDOW] for start in starts),
-            self.embedder,
-            self.engine,
-            batch=self.batch,
-            dimensions=dimensions,
-            on_batch=None if tell is None else lambda count: tell(done + count, total),
-        )
-        for start, rows in zip(starts, found, strict=True):
-            with np.errstate(over="ignore"):
-                block: Matrix = rows.astype(dtype)
-            if not np.isfinite(block).all():
-                raise ConfigError(f"the embeddings are too large for {dtype}; pass dtype='float32'")
-            yield start, block
+        """Windows of rows from row ``done`` on, each with the row it starts at.
+
+        Within a window, texts of similar length share a batch, so that little of it is padding: the
+        batches, and so the rows, do not depend on the engine.
+        """
+        total, start = len(self.passages), done
+        orders: deque[list[int]] = deque()  # of the windows that the engine has begun
+        parts: list[Matrix] = []
+        for rows in self.engine.map(self._batches(done, orders), partial(_embed, self.embedder)):
+            order = orders[0]
+            wanted = min(self.batch, len(order) - sum(map(len, parts)))
+            found = as_matrix(rows, "passage embeddings", columns=dimensions)
+            if len(found) != wanted:
+                raise ConfigError(f"the embedder gave {len(found)} rows for {wanted} texts")
+            dimensions = found.shape[1]
+            parts.append(found)
+            done += wanted
+            if self.on_progress is not None:
+                self.on_progress(done, total)
+            if done == start + len(order):
+                together = np.concatenate(parts)
+                block: Matrix = np.empty(together.shape, dtype)
+                with np.errstate(over="ignore"):
+                    block[orders.popleft()] = together
+                if not np.isfinite(block).all():
+                    raise ConfigError(
+                        f"the embeddings are too large for {dtype}; pass dtype='float32'"
+                    )
+                yield start, block
+                parts, start = [], done
+
+    def _batches(self, done: int, orders: deque[list[int]]) -> Iterator[list[str]]:
+        for start in range(done, len(self.passages), WINDOW):
+            titled = [each.titled for each in self.passages[start : start + WINDOW]]
+            order = sorted(range(len(titled)), key=lambda i: len(titled[i]))
+            orders.append(order)
+            for first in range(0, len(order), self.batch):
+                yield [titled[i] for i in order[first : first + self.batch]]
+
+
+def _embed(embedder: Embedder) -> Callable[[Sequence[str]], Matrix]:
+    return embedder.embed_passages
 
 
 def _damaged(folder: Path, row: int) -> CorpusError:

@@ -5,32 +5,16 @@ what a log knows is passed over.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from perspective_rag.errors import JudgeError
-from perspective_rag.flow.driver import run
-from perspective_rag.flow.engine import Engine, LocalEngine
-from perspective_rag.flow.limiter import Limits
-from perspective_rag.flow.request import Recorder
-from perspective_rag.flow.steps import Flow
-from perspective_rag.judge.pairs import judge_pairs
-from perspective_rag.protocols import Judge
-from perspective_rag.types import Degradation, Passage, Perspective, Vector
-
-Pair = tuple[Passage, Perspective]
-Read = Callable[[Judge, Sequence[Pair]], Flow[Vector]]
-"""P(support) of a batch of pairs by a judge, shape (n,), NaN where it failed."""
-
-
-def one_by_one(judge: Judge, pairs: Sequence[Pair]) -> Flow[Vector]:
-    """Each pair by itself."""
-    return judge_pairs(judge, [p for _, p in pairs], [d for d, _ in pairs])
-
+from perspective_rag import Degradation, JudgeError, run
+from perspective_rag.addons import Engine, Limits, LocalEngine, Pair, Recorder, judge_pairs
+from perspective_rag.extend import Judge, Vector
 
 # Loading a large model, or a batch of it on a CPU, takes longer than a request may.
 UNTIMED = Limits(timeout=None)
@@ -76,11 +60,10 @@ def judge_stream(
     log: VerdictLog | None = None,
     strict: bool = False,
     limits: Limits = UNTIMED,
-    read: Read = one_by_one,
     engine: Engine | None = None,
 ) -> Iterator[JudgedBatch]:
     """Judges batch after batch as the caller takes them, without the pairs that ``log`` knows;
-    ``read`` is how a batch is judged, ``engine`` where (None: in this process).
+    ``engine`` is where (None: in this process).
 
     A pair without a verdict is a bad pair: it is NaN, and the next is judged. When whole batches of
     at least ``outage`` pairs in a row have no verdict, the judge is down: JudgeError, and the last
@@ -100,7 +83,7 @@ def judge_stream(
                 asked.append(pairs)
                 yield pairs
 
-    worker = partial(_BatchJudge, judge, limits, read)
+    worker = partial(_BatchJudge, judge, limits)
     for support, degradations in (engine or LocalEngine()).map(unknown(), worker):
         pairs = asked.popleft()
         judged = JudgedBatch(pairs, support, degradations)
@@ -110,7 +93,8 @@ def judge_stream(
         else:
             failed_in_a_row += failed
             if failed_in_a_row >= outage and not (works and only_at_start):
-                raise no_verdicts(judge, failed_in_a_row, judged.degradations, log)
+                problem = f"{judge.name} judged none of {failed_in_a_row} pairs"
+                raise _error(problem, judged.degradations, log)
         if strict and judged.degradations:
             passage, perspective = (judged.failed or pairs)[0]
             about = f"{failed} of {len(pairs)} pairs, from {passage.id!r} / {perspective.id!r}"
@@ -120,24 +104,17 @@ def judge_stream(
         yield judged
 
 
-def no_verdicts(
-    judge: Judge, pairs: int, degradations: Sequence[Degradation], log: VerdictLog | None = None
-) -> JudgeError:
-    """The error for a judge that is down."""
-    return _error(f"{judge.name} judged none of {pairs} pairs", degradations, log)
-
-
 @dataclass(frozen=True, slots=True)
 class _BatchJudge:
     """A judge of batches, in whichever process: P(support), and what went wrong."""
 
     judge: Judge
     limits: Limits
-    read: Read
 
     def __call__(self, pairs: Sequence[Pair]) -> tuple[Vector, Sequence[Degradation]]:
         recorder = Recorder()
-        support = run(self.read(self.judge, pairs), recorder, self.limits)
+        asked = judge_pairs(self.judge, [p for _, p in pairs], [d for d, _ in pairs])
+        support = run(asked, recorder, self.limits)
         failed = int(np.isnan(support).sum())
         if failed and not recorder.degradations:  # the judge did not say
             message = f"{failed} of {len(pairs)} pairs could not be judged"
