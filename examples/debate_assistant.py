@@ -29,7 +29,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--question", help="answer this once and exit; without it a chat opens")
-    corpus_options(parser, default=SAMPLE)
+    corpus_options(parser)
+    parser.set_defaults(corpus=SAMPLE)
     answer_options(parser)
     chat_options(parser)
     return parser.parse_args(arguments)

@@ -6,15 +6,29 @@ write a component of your own, see ``perspective_rag.extend``.
 
 from __future__ import annotations
 
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.excerpts import span_of, without_headings
-from perspective_rag.answer.groups import Groups, grouped
-from perspective_rag.answer.reported import only_reports
-from perspective_rag.answer.standing import nothing_for, one_source, side_name, standing
-from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.answer.extractive import supporting_sentences
+from perspective_rag.answer.passages import (
+    Origin,
+    citation_keys,
+    origin_of,
+    span_of,
+    without_headings,
+)
+from perspective_rag.answer.sentences import only_reports
+from perspective_rag.answer.standing import (
+    Groups,
+    grouped,
+    nothing_for,
+    one_source,
+    side_name,
+    standing,
+)
+from perspective_rag.audit.intervals import Interval
+from perspective_rag.audit.page import render as render_page
+from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.errors import between, count, is_number
 from perspective_rag.extensions import part
-from perspective_rag.flow.driver import undone_when_given_up, waiting
+from perspective_rag.flow.driver import run, undone_when_given_up, waiting
 from perspective_rag.flow.engine import Engine, LocalEngine
 from perspective_rag.flow.limiter import Cancelled, Limits, Work
 from perspective_rag.flow.request import Recorder
@@ -35,7 +49,7 @@ from perspective_rag.judge.settings import (
     personal,
     stored_in,
 )
-from perspective_rag.judge.support import quick_judge
+from perspective_rag.judge.support import own_floor, quick_judge, read_passages, rule_for
 from perspective_rag.judge.windows import titled_pieces, windows
 from perspective_rag.local.annotations import similarity_of
 from perspective_rag.local.chat import (
@@ -69,8 +83,7 @@ from perspective_rag.prompts.replies import (
     reply_text,
 )
 from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.reporting.html import render as render_page
-from perspective_rag.reporting.origins import Origin, origin_of
+from perspective_rag.search.search import nearness
 from perspective_rag.storage.files import (
     hold,
     json_lines,
@@ -93,4 +106,4 @@ from perspective_rag.text import (
     text_key,
 )
 from perspective_rag.types import PACKAGED as PACKAGED_FLOOR
-from perspective_rag.types import State, Verdict
+from perspective_rag.types import RelevanceFloor, State, Verdict

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perspective_rag import __version__
-from perspective_rag.commands import ask, audit, calibrate, example, index
+from perspective_rag.commands import ask, audit, example, index
 from perspective_rag.errors import PerspectiveRAGError
 from perspective_rag.extensions import command_adders
 from perspective_rag.redaction import redacted
@@ -21,9 +21,10 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns 0, the command's own status (1 where a limit was missed), 2 after
-    an error that is printed in one line (one that is not this project's with its traceback), or 130
-    after Ctrl-C.
+    """Runs the command.
+
+    Returns 0 or the command's own exit code (1 is reserved for a missed limit), 2 after an error,
+    which is printed in one line (unexpected errors print a traceback), 130 after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     # The commands show degradations themselves; without a handler Python would print them too.
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PerspectiveRAGError, OSError) as error:  # OSError: a file that cannot be written
         sys.stderr.write(f"perspective-rag: {printable(redacted(str(error)))}\n")
         return FAILED
-    except Exception:  # of a factory or model of the user's: Python's own status is that of a limit
+    except Exception:  # of a user's own factory or model; exit code 1 is reserved
         sys.stderr.write(printable(redacted(traceback.format_exc())))
         return FAILED
     except KeyboardInterrupt:
@@ -52,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="perspective-rag", description=__doc__)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (ask, index, audit, calibrate, example):
+    for command in (ask, index, audit, example):
         command.add_command(commands)
     for add_command in command_adders().values():
         add_command(commands)

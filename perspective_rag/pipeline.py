@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from perspective_rag.answer.answer import Tell, answer
-from perspective_rag.answer.checking import ClaimCheck
+from perspective_rag.answer.answer import ClaimCheck, Tell, answer
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.answer.reported import only_reports
+from perspective_rag.answer.sentences import only_reports
 from perspective_rag.cover.guard import guard, require_coverage
 from perspective_rag.cover.select import check_chosen, select
 from perspective_rag.errors import ConfigError, check_components

@@ -421,6 +421,7 @@ class SecondJudge(Protocol):
         sides: Sequence[tuple[Perspective, Perspective | None]],
         passages: Sequence[Passage],
         first: Matrix,
+        relevance: Vector,
     ) -> Flow[Matrix] | Matrix:
         """Judges n passages, each against a side and what contradicts it.
 
@@ -428,6 +429,8 @@ class SecondJudge(Protocol):
             sides: For each passage a side and the one that contradicts it (None: its negation).
             passages: n passages.
             first: Shape (n, 2), what the first judge said; NaN where it said nothing.
+            relevance: Shape (n,), cosines of passage and question on the packaged encoder's scale;
+                NaN where one is not known.
 
         Returns:
             P(the passage supports the side) and P(it supports what contradicts it), shape (n, 2);

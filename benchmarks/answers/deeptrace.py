@@ -24,7 +24,7 @@ from benchmarks.list_judge.report import replay
 from benchmarks.list_judge.tasks import POOLS, Task, read_tasks
 from benchmarks.sides.asking import Bench
 from perspective_rag import Answer, Corpus, ExtractiveAnswerer, OnnxMiniLM, local_pipeline
-from perspective_rag.answer.citations import citation_keys, without_marks
+from perspective_rag.answer.passages import citation_keys, without_marks
 from perspective_rag.flow.driver import run
 from perspective_rag.text import text_key
 from perspective_rag.types import Claim, RetrievalResult

@@ -12,7 +12,7 @@ from benchmarks.answers.data import Case, Data
 from benchmarks.answers.methods import PROMPT, Method, Reply
 from perspective_rag import Passage
 from perspective_rag.addons import json_lines, load_prompt, printable, text_key
-from perspective_rag.answer.citations import without_marks
+from perspective_rag.answer.passages import without_marks
 from perspective_rag.prompts import read_prompt
 
 CATALOGUE = Path(__file__).with_name("hostile.jsonl")

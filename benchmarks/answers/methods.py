@@ -15,8 +15,8 @@ from perspective_rag import (
     RetrievalResult,
 )
 from perspective_rag.addons import citation_keys, fence, shorten, split_sentences, text_key
-from perspective_rag.answer.checking import ClaimCheck
-from perspective_rag.answer.citations import MARK, without_marks
+from perspective_rag.answer.answer import ClaimCheck
+from perspective_rag.answer.passages import MARK, without_marks
 from perspective_rag.extend import LLM
 from perspective_rag.prompts import read_prompt
 

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.answers.data import Case
 from benchmarks.answers.methods import Reply, Said
 from perspective_rag import Claim, run
-from perspective_rag.answer.checking import checked
+from perspective_rag.answer.answer import check_claim
 from perspective_rag.extend import Judge
 from perspective_rag.text import words
 
@@ -32,7 +32,8 @@ def row(case: Case, reply: Reply, judge: Judge) -> dict[str, Any]:
     said = reply.sentences
     cited = [each for each in said if each.citations]
     texts = {c.passage.id: c.passage.text for c in reply.result.candidates}
-    held = run(checked([Claim(each.text, each.citations) for each in cited], reply.result, judge))
+    said_of = [Claim(each.text, each.citations) for each in cited]
+    held = [run(check_claim(each, reply.result, judge)) for each in said_of]
     counts = [
         sum(place in case.gold.get(name, ()) for each in cited for name in set(each.citations))
         for place in range(len(case.sides))

@@ -8,16 +8,10 @@ from typing import Any
 
 from benchmarks.berds.run import BerdsResult
 from benchmarks.berds.verdict import PLAIN, tables
-from perspective_rag.reporting import charts, html
-from perspective_rag.reporting.charts import Point, Share
+from perspective_rag.addons import render_page
 
 _TEMPLATE = Path(__file__).parent / "templates" / "verdict.html"
-_OUTCOMES = (
-    Share("both", "both"),
-    Share("supporting only", "support"),
-    Share("opposing only", "oppose"),
-    Share("neither", "none"),
-)
+_OUTCOMES = ("both", "supporting", "opposing", "neither")
 _INTERVALS = (
     ("coverage", "Coverage: MRecall@5", 0.0, 1.0, ("no question", "every question")),
     ("precision", "Precision@5", 0.0, 1.0, ("no passage", "every passage")),
@@ -28,28 +22,30 @@ _INTERVALS = (
 
 def verdict_page(result: BerdsResult, verdict: Mapping[str, Any], *, about: str) -> str:
     """The page; ``about`` is the command that was run."""
-    return html.render(
+    return render_page(
         _TEMPLATE,
         title=f"Verdict on {verdict['approach']}",
         about=about,
         verdict=verdict,
         thresholds=_thresholds(verdict),
         tables=tables(verdict),
-        charts=[*_intervals(verdict), _outcomes(result, verdict)],
+        intervals=list(_intervals(verdict)),
+        outcomes=_outcomes(result, verdict),
         worst={name: [_question(row) for row in rows] for name, rows in verdict["worst"].items()},
         problems=result.degradations,
     )
 
 
-def _intervals(verdict: Mapping[str, Any]) -> Iterator[tuple[str, charts.Svg]]:
+def _intervals(verdict: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """The title, rows, scale and ends of each chart."""
     for name, title, low, high, ends in _INTERVALS:
         rows = [
-            (_label(row), "none" if row["approach"] == PLAIN else "support", _point(row[name]))
+            (_label(row), "none" if row["approach"] == PLAIN else "support", row[name])
             for row in verdict["rows"]
             if row[name] is not None
         ]
         if rows:
-            yield title, charts.intervals(rows, low=low, high=high, ends=ends)
+            yield title, rows, low, high, ends
 
 
 def _thresholds(verdict: Mapping[str, Any]) -> str:
@@ -61,34 +57,29 @@ def _label(row: Mapping[str, Any]) -> str:
     return f"{row['retriever']}: {'plain top 5' if row['approach'] == PLAIN else row['approach']}"
 
 
-def _point(value: Mapping[str, float]) -> Point:
-    return Point(0.0, value["mean"], value["low"], value["high"])
-
-
-def _outcomes(result: BerdsResult, verdict: Mapping[str, Any]) -> tuple[str, charts.Svg]:
+def _outcomes(result: BerdsResult, verdict: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
+    """The bars: label and numbers of questions."""
     shown = {(row["retriever"], row["approach"]) for row in verdict["rows"]}
-    bars = [
-        (_label(row), [row["outcomes"][n] for n in ("both", "supporting", "opposing", "neither")])
+    return [
+        (_label(row), [row["outcomes"][name] for name in _OUTCOMES])
         for row in result.rows()
         if (row["retriever"], row["approach"]) in shown
     ]
-    title = "Two-sided questions, by what their first 5 passages take"
-    return title, charts.stacked_bars(_OUTCOMES, bars)
 
 
-def _question(row: Mapping[str, Any]) -> html.ShownQuestion:
+def _question(row: Mapping[str, Any]) -> dict[str, Any]:
     css = {}
     if row["places"] is not None:
         css = dict(zip(row["places"], ("support", "oppose"), strict=True))
-    shown = [
-        html.ShownPassage(
-            each["title"] or each["id"],
-            each["text"],
-            [
+    passages = [
+        {
+            "title": each["title"] or each["id"],
+            "text": each["text"],
+            "marks": [
                 (f"supports: {row['perspectives'][place]}", css.get(place, ""))
                 for place in each["supports"]
             ],
-        )
+        }
         for each in row["passages"]
     ]
-    return html.ShownQuestion(row["question"], row["missing"], shown)
+    return {"question": row["question"], "missing": row["missing"], "passages": passages}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perspective_rag.reporting.bootstrap import LEVEL as LEVEL
-from perspective_rag.reporting.bootstrap import RESAMPLES as RESAMPLES
-from perspective_rag.reporting.bootstrap import Interval as Interval
-from perspective_rag.reporting.bootstrap import as_sample
-from perspective_rag.reporting.bootstrap import interval as interval
+from perspective_rag.audit.intervals import LEVEL as LEVEL
+from perspective_rag.audit.intervals import RESAMPLES as RESAMPLES
+from perspective_rag.audit.intervals import Interval as Interval
+from perspective_rag.audit.intervals import as_sample
+from perspective_rag.audit.intervals import interval as interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from benchmarks.core.results import CHECKOUT
 from perspective_rag import Corpus, Passage, local_pipeline
-from perspective_rag.answer.citations import citation_keys
+from perspective_rag.answer.passages import citation_keys
 from perspective_rag.commands.ask import answered, proofs_of
 from perspective_rag.commands.showing import show
 from perspective_rag.storage.files import json_lines

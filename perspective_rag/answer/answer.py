@@ -1,25 +1,38 @@
-"""A result in sentences."""
+"""A result in sentences, each of which is checked against the passages that it cites."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
-from perspective_rag.answer.checking import ClaimCheck, check_of, checked, side_of
+import numpy as np
+
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.answer.sections import in_sections, lacking
+from perspective_rag.answer.passages import citation_keys, without_marks
 from perspective_rag.answer.standing import strengths
-from perspective_rag.errors import ConfigError, PerspectiveRAGError
+from perspective_rag.errors import ConfigError, PerspectiveRAGError, unknown_name
 from perspective_rag.flow.request import degrade, note, whole_request
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.judge.support import pair_judge
+from perspective_rag.judge.support import judge_table, listing_rule, pair_judge, read_passages
 from perspective_rag.protocols import Answerer, Judge, TellsClaims
 from perspective_rag.redaction import scrubbed
-from perspective_rag.types import Answer, Claim, Perspective, RetrievalResult
+from perspective_rag.text import text_key
+from perspective_rag.types import Answer, Claim, Passage, Perspective, RetrievalResult
+
+ClaimCheck = Literal["drop", "mark", "off"]
+"""What becomes of a sentence whose citations do not support it.
+
+"drop" leaves it out, "mark" keeps it with ``verified`` False; "off" checks nothing.
+"""
 
 Tell = Callable[[Claim], None]
 """Called with each claim of an answer, as soon as it was checked."""
+
+_QUOTED = re.compile(r"[\"“«]([^\"“”«»]{3,600})[\"”»]")
+_LEAST_WORDS = 3  # fewer in quotation marks are a name or a word that is spoken of
 
 
 @whole_request
@@ -41,9 +54,11 @@ def answer(
     Raises ConfigError for another ``check`` and an answerer that returns no Answer,
     PerspectiveRAGError, with the cause, for one that fails.
     """
+    if check not in get_args(ClaimCheck):
+        raise unknown_name(str(check), get_args(ClaimCheck), "check_claims")
     name = f"answerer {type(answerer).__name__}"
     judge = pair_judge(judge)
-    checking = _Checking(result, judge, check_of(check), tell)
+    checking = _Checking(result, judge, check, tell)
     try:
         found = yield from _heard(answerer, result, checking, name)
     except PerspectiveRAGError:
@@ -54,12 +69,28 @@ def answer(
     if not isinstance(found, Answer):
         raise ConfigError(f"{name} returned {found!r:.200}; expected an Answer")
     claims = yield from checking.all(found.claims)
-    unsupported = _unsupported(found, claims, result)
+    unsupported = found.unsupported
+    if result.coverage.judged:
+        # Also those for which only what did not stand was claimed, while no passage is listed.
+        lost = {each.perspective for each in found.claims} - {each.perspective for each in claims}
+        lost -= {each.id for each in result.coverage.covered}
+        unsupported = tuple(
+            each for each in result.perspectives if each in found.unsupported or each.id in lost
+        )
     if check != "off" and found.claims:
-        claims = yield from _filled(claims, result, judge, checking)
+        said = {claim.perspective for claim in claims}
+        wanted = [each.id for each in result.coverage.covered if each.id not in said]
+        if wanted:
+            quoted: Answer = yield from ExtractiveAnswerer(judge).answer(result)
+            for side in wanted:
+                verdict = "its passages are quoted: the answer had no sentence for it that stands"
+                note(decision={"stage": "answer", "perspective": side, "verdict": verdict})
+            own = [claim for claim in quoted.claims if claim.perspective in wanted]
+            claims += yield from checking.all(own)
+    order = {each.id: place for place, each in enumerate(result.perspectives)}
+    claims.sort(key=lambda claim: order.get(claim.perspective or "", len(order)))
     strength = found.strength or strengths(result)
-    sections = tuple(in_sections(claims, result))
-    return replace(found, claims=sections, unsupported=unsupported, strength=strength)
+    return replace(found, claims=tuple(claims), unsupported=unsupported, strength=strength)
 
 
 def _heard(
@@ -85,36 +116,32 @@ def _heard(
         flow.close()
 
 
+@dataclass(slots=True)
 class _Checking:
     """Checks each claim once, drops or keeps it, and tells of those kept."""
 
-    def __init__(
-        self, result: RetrievalResult, judge: Judge | None, check: ClaimCheck, tell: Tell | None
-    ) -> None:
-        self.result, self.judge, self.check, self.tell = result, judge, check, tell
-        self._known: dict[Claim, Claim] = {}
+    result: RetrievalResult
+    judge: Judge | None
+    check: ClaimCheck
+    tell: Tell | None
+    _known: dict[Claim, Claim] = field(default_factory=dict)
 
     def all(self, claims: Sequence[Claim]) -> Flow[list[Claim]]:
         """The claims that stand."""
         kept = []
         for claim in claims:
-            known = self._known.get(claim)
-            if known is None:
-                known = yield from self._one(claim)
-                self._known[claim] = known
-                if self._stands(known) and self.tell is not None:
-                    self.tell(known)
-            if self._stands(known):
+            first = claim not in self._known
+            if first:
+                self._known[claim] = claim if self.check == "off" else (yield from self._one(claim))
+            known = self._known[claim]
+            if self.check != "drop" or known.verified is not False:
                 kept.append(known)
+                if first and self.tell is not None:
+                    self.tell(known)
         return kept
 
-    def _stands(self, claim: Claim) -> bool:
-        return self.check != "drop" or claim.verified is not False
-
     def _one(self, claim: Claim) -> Flow[Claim]:
-        if self.check == "off":
-            return claim
-        found = (yield from checked([claim], self.result, self.judge))[0]
+        found = yield from check_claim(claim, self.result, self.judge)
         if found.verified is False:
             done = "was dropped" if self.check == "drop" else "is marked"
             message = f"a sentence that its citation does not support {done}: {claim.text[:200]!r}"
@@ -123,37 +150,89 @@ class _Checking:
         side = yield from side_of(found, self.result, self.judge)
         if side != found.perspective:
             side_text = f"a sentence for {found.perspective!r}"
-            message = f"{side_text} does not speak for it: {found.text[:200]!r}"
-            degrade("answer", message)
+            degrade("answer", f"{side_text} does not speak for it: {found.text[:200]!r}")
         return replace(found, perspective=side)
 
 
-def _unsupported(
-    found: Answer, claims: Sequence[Claim], result: RetrievalResult
-) -> tuple[Perspective, ...]:
-    """The perspectives that the answer calls unsupported, and those for which it claimed something
-    that did not stand while no passage is listed under them.
+def check_claim(claim: Claim, result: RetrievalResult, judge: Judge | None) -> Flow[Claim]:
+    """The claim with ``verified`` and ``checked``; one that has them stays as it is.
+
+    "quoted": a cited passage holds the words of the claim; "supported", and True: the judge finds
+    that one supports it; citations that do not are taken off it. False: none does, or words in
+    quotation marks stand in no cited passage. None: nobody could say. A judge that fails is
+    recorded.
     """
-    named = {each.id for each in found.unsupported}
-    lost = {claim.perspective for claim in found.claims} - {claim.perspective for claim in claims}
-    if not result.coverage.judged:
-        return found.unsupported
-    covered = {each.id for each in result.coverage.covered}
-    named |= {each for each in lost if each is not None} - covered
-    return tuple(each for each in result.perspectives if each.id in named)
+    if claim.verified is not None or claim.checked:
+        return claim
+    passages = dict(zip(citation_keys(result.candidates), result.passages, strict=True))
+    cited = [key for key in claim.citations if key in passages]
+    if not cited or misquoted(claim, [passages[key].text for key in cited]):
+        return replace(claim, verified=False)
+    if holders := [key for key in cited if _quoted(claim, passages[key].text)]:
+        return replace(claim, citations=tuple(holders), checked="quoted")
+    claim = replace(claim, citations=tuple(cited))
+    if judge is None:
+        return claim
+    try:
+        statement, texts = Perspective("claim", claim.text), [passages[key] for key in cited]
+        support = yield from judge_table(judge, [statement], texts)
+        threshold = listing_rule(judge).threshold
+    except Exception as error:
+        message = "the judge failed; the citations of the answer are not checked"
+        degrade("answer", message, error)
+        return claim
+    values = dict(zip(cited, support[:, 0].tolist(), strict=True))
+    if kept := [key for key, value in values.items() if value >= threshold]:
+        return replace(claim, citations=tuple(kept), verified=True, checked="supported")
+    if unknown := [key for key, value in values.items() if math.isnan(value)]:
+        return replace(claim, citations=tuple(unknown))
+    return replace(claim, verified=False)
 
 
-def _filled(
-    claims: list[Claim], result: RetrievalResult, judge: Judge | None, checking: _Checking
-) -> Flow[list[Claim]]:
-    """The claims, with a quoted sentence for each covered perspective that has none."""
-    wanted = lacking(claims, result)
-    if not wanted:
-        return claims
-    quoted: Answer = yield from ExtractiveAnswerer(judge).answer(result)
-    own = [claim for claim in quoted.claims if claim.perspective in wanted]
-    for side in wanted:
-        verdict = "its passages are quoted: the answer had no sentence for it that stands"
-        note(decision={"stage": "answer", "perspective": side, "verdict": verdict})
-    more = yield from checking.all(own)
-    return [*claims, *more]
+def side_of(claim: Claim, result: RetrievalResult, judge: Judge | None) -> Flow[str | None]:
+    """The perspective that a claim speaks for: its own, unless the judge, which reads the sentence
+    by itself, finds that it clearly takes a contradicting side; then that side.
+
+    A claim for a perspective under which no cited passage is listed belongs to none. Quotes keep
+    theirs: they were judged when they were chosen.
+    """
+    coverage = result.coverage
+    ids = [each.id for each in result.perspectives]
+    if judge is None or not coverage.judged or claim.perspective not in ids:
+        return claim.perspective
+    column = ids.index(claim.perspective)
+    keys = citation_keys(result.candidates)
+    rows = [row for row, key in enumerate(keys) if key in claim.citations]
+    if not coverage.listed[rows].any():
+        return None
+    quoted = any(_quoted(claim, result.passages[row].text) for row in rows)
+    if coverage.contradicts is None or quoted:
+        return claim.perspective
+    alone = replace(result.candidates[rows[0]], passage=Passage("claim", claim.text), support={})
+    try:
+        support = yield from read_passages(
+            judge,
+            result.perspectives,
+            [alone],
+            exclusive=bool(coverage.contradicts.any()),
+            scale=coverage.scale,
+        )
+    except Exception as error:
+        degrade("answer", "the judge failed; whose side a sentence takes is open", error)
+        return claim.perspective
+    verdicts = coverage.rule.verdicts(support, coverage.contradicts)[0]
+    taken = np.flatnonzero(coverage.contradicts[column] & (verdicts == "clear"))
+    return ids[taken[0]] if len(taken) else claim.perspective
+
+
+def misquoted(claim: Claim, texts: Sequence[str]) -> bool:
+    """Whether a claim's quote, or words in quotation marks, stand in none of the texts."""
+    keys = [text_key(text) for text in texts]
+    quotes = [text_key(quote) for quote in _QUOTED.findall(claim.text)]
+    long = [quote for quote in quotes if len(quote.split()) >= _LEAST_WORDS]
+    long += [text_key(claim.quote)] if claim.quote else []
+    return any(all(quote not in key for key in keys) for quote in long)
+
+
+def _quoted(claim: Claim, text: str) -> bool:
+    return text_key(claim.text) in text_key(without_marks(text))

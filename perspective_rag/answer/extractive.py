@@ -1,22 +1,23 @@
-"""An answer made of sentences of the passages, without a language model."""
+"""Sentences of the passages: an answer made of them, and the one that proves a passage's side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.answer.citations import citation_keys
-from perspective_rag.answer.reported import is_reported
+from perspective_rag.answer.passages import citation_keys
 from perspective_rag.answer.sentences import (
     Sentence,
     argues,
     demands,
+    is_reported,
     nearest,
     overlaps,
     proving,
+    quotable,
     restates,
     shares_topic,
     stands_alone,
@@ -30,15 +31,7 @@ from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import pair_judge, read_passages
 from perspective_rag.protocols import Judge
 from perspective_rag.text import split_sentences, text_key
-from perspective_rag.types import (
-    Answer,
-    Candidate,
-    Claim,
-    Coverage,
-    Matrix,
-    Passage,
-    RetrievalResult,
-)
+from perspective_rag.types import Answer, Claim, Matrix, Passage, RetrievalResult
 
 MOST_JUDGED = 300
 """Sentences that are judged: those of very long passages would be thousands."""
@@ -65,7 +58,7 @@ class ExtractiveAnswerer:
     Args:
         judge: Judges each sentence by itself; without one the passage's support and the words
             shared with the perspective rank it.
-        sentences: At most so many a perspective.
+        sentences: Maximum number of sentences for each perspective.
         language: Of the passages, by whose rules sentences are cut; how a sentence begins and what
             only reports is told in English alone.
     """
@@ -95,12 +88,15 @@ class ExtractiveAnswerer:
             return Answer((), result.perspectives, summary=summary)
         if not result.perspectives or not result.coverage.judged:
             return Answer(_best_for_question(result, self.language), summary=summary)
-        listed = result.coverage.listed
-        asked = np.flatnonzero(listed.any(axis=0)).tolist()
+        coverage = result.coverage
+        asked = np.flatnonzero(coverage.listed.any(axis=0)).tolist()
         unsupported = tuple(p for j, p in enumerate(result.perspectives) if j not in asked)
         if not asked:
             return Answer((), unsupported, summary=summary)
-        places = _by_perspective(result.coverage, asked)
+        places: list[int] = []  # those of the first perspective first, strongest first
+        for column in asked:
+            rows = np.flatnonzero(coverage.listed[:, column])
+            places += sorted(rows.tolist(), key=lambda i: -coverage.support[i, column])
         sentences = tellable(result.candidates, places, self.language)
         if len(sentences) > MOST_JUDGED:
             left = len(sentences) - MOST_JUDGED
@@ -108,103 +104,69 @@ class ExtractiveAnswerer:
             sentences = nearest(asked_for, sentences, MOST_JUDGED)
             verdict = f"{left} sentences that share few words with the perspectives were not read"
             note(decision={"stage": "answer", "verdict": verdict})
-        judged = yield from self._judged(result, result.coverage, sentences)
-        scores, sources, losses, clear = self._scores(result, result.coverage, sentences, judged)
+        judged = yield from _judged_alone(
+            self.judge, result, sentences, "the judge failed; shared words rank sentences"
+        )
+        ranked = self._ranked(result, sentences, judged)
         keys = citation_keys(result.candidates)
         claims: list[Claim] = []
         texts = [text_key(each.text) for each in sentences]
-        assigned = self._assign(scores[:, asked].T, texts)
+        assigned = self._assign(ranked.scores[:, asked].T, texts)
         for column, picks in zip(asked, assigned, strict=True):
             side = result.perspectives[column].id
-            good = [row for row in picks if losses[row, column] < _POOR]
+            good = [row for row in picks if ranked.losses[row, column] < _POOR]
             good.sort(key=lambda row: len(sentences[row].text.split()) > SHORT)
             for row in good or picks[:1]:
-                source = int(sources[row, column])
+                source = int(ranked.sources[row, column])
                 text = sentences[row].holders[source]
-                alone = bool(clear[row, column])
+                alone = bool(ranked.clear[row, column])
                 claims.append(
                     Claim(
                         text,
                         (keys[source],),
                         side,
                         is_reported(text),
-                        True if alone else None,
-                        "side" if alone else "quoted",
+                        verified=True if alone else None,
+                        checked="side" if alone else "quoted",
                     )
                 )
-        left_out = {result.perspectives[j].id: j for j in asked}
-        for claim in claims:
-            left_out.pop(claim.perspective or "", None)
-        for side, column in left_out.items():
-            if sentences and np.isneginf(scores[:, column]).all():
+            if picks:
+                continue
+            if sentences and np.isneginf(ranked.scores[:, column]).all():
                 found = {"stage": "answer", "perspective": side, "verdict": "no sentence by itself"}
                 note(decision=found)
             else:
-                message = f"every sentence for {side} already stands for another"
-                degrade("answer", message)
+                degrade("answer", f"every sentence for {side} already stands for another")
         return Answer(tuple(claims), unsupported, summary=summary)
 
-    def _judged(
-        self, result: RetrievalResult, coverage: Coverage, sentences: Sequence[Sentence]
-    ) -> Flow[Matrix]:
-        unknown: Matrix = np.full((len(sentences), len(result.perspectives)), np.nan)
-        if self.judge is None or not sentences:
-            return unknown
-        candidates = [
-            _alone(result.candidates[min(each.holders)], each.text, number)
-            for number, each in enumerate(sentences)
-        ]
-        exclusive = coverage.contradicts is not None and bool(coverage.contradicts.any())
-        try:
-            judged = yield from read_passages(
-                self.judge,
-                result.perspectives,
-                candidates,
-                exclusive=exclusive,
-                scale=coverage.scale,
-            )
-            return judged
-        except Exception as error:
-            degrade("answer", "the judge failed; shared words rank sentences", error)
-            return unknown
-
-    def _scores(
-        self,
-        result: RetrievalResult,
-        coverage: Coverage,
-        sentences: Sequence[Sentence],
-        judged: Matrix,
-    ) -> tuple[Matrix, NDArray[np.int_], Matrix, NDArray[np.bool_]]:
-        """How well each sentence speaks for each perspective, which candidate it is quoted from,
-        what it lost, and whether by itself it is listed, all (n_sentences, n_perspectives); -inf
-        where it cannot be quoted: what by itself is listed under a contradicting perspective.
-        """
+    def _ranked(
+        self, result: RetrievalResult, sentences: Sequence[Sentence], judged: Matrix
+    ) -> _Ranked:
+        """How well each sentence speaks for each perspective."""
+        coverage = result.coverage
         clear = coverage.rule.verdicts(judged, coverage.contradicts) == "clear"
         rival = np.zeros_like(clear)
         if coverage.contradicts is not None:
             rival = clear.astype(int) @ coverage.contradicts.astype(int) > 0
-        proofs = {
-            (place, each.id): [text_key(t) for t in proving(candidate, each.id, self.language)]
-            for place, candidate in enumerate(result.candidates)
-            for each in result.perspectives
-        }
         scores = np.full(judged.shape, -np.inf)
         sources = np.zeros(judged.shape, dtype=int)
         losses = np.zeros(judged.shape)
         for column, perspective in enumerate(result.perspectives):
             near = overlaps(perspective.text, sentences)
+            strength = coverage.support[:, column]
+            proofs = [
+                [text_key(text) for text in proving(candidate, perspective.id, self.language)]
+                for candidate in result.candidates
+            ]
             for row, sentence in enumerate(sentences):
                 held = [i for i in sentence.holders if coverage.listed[i, column]]
                 keys = {i: text_key(sentence.holders[i]) for i in held}
-                proves = [i for i in held if any(t in keys[i] for t in proofs[i, perspective.id])]
+                proves = [i for i in held if any(text in keys[i] for text in proofs[i])]
                 unjudged = bool(np.isnan(judged[row, column]))
                 if not held or (rival[row, column] and not proves):
                     continue
-                strength = coverage.support[:, column]
                 sources[row, column] = best = max(proves or held, key=strength.__getitem__)
                 known = strength[best] if proves or unjudged else judged[row, column]
-                scores[row, column] = known + near[row] * (1.0 if unjudged else 1e-3)
-                scores[row, column] += 1.0 * bool(proves)
                 text = sentence.holders[best]
                 each = split_sentences(text, self.language)
                 losses[row, column] = (
@@ -221,8 +183,9 @@ class ExtractiveAnswerer:
                     + _UNSURE * (not unjudged and not clear[row, column] and not proves)
                     + _REPORTED * any(map(is_reported, each))
                 )
-                scores[row, column] -= losses[row, column]
-        return scores, sources, losses, clear
+                score = known + near[row] * (1.0 if unjudged else 1e-3) + bool(proves)
+                scores[row, column] = score - losses[row, column]
+        return _Ranked(scores, sources, losses, clear)
 
     def _assign(self, scores: Matrix, texts: Sequence[str]) -> list[list[int]]:
         """Sentences for each row: first one for every row that can have one, then the rest, of
@@ -245,23 +208,47 @@ class ExtractiveAnswerer:
         return [sorted(picks, key=lambda j: -row[j]) for picks, row in rows]
 
 
-def _by_perspective(coverage: Coverage, asked: Sequence[int]) -> list[int]:
-    """The places of the listed candidates, those of the first perspective first, strongest first.
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """How well each sentence speaks for each perspective, which candidate it is quoted from, what
+    it lost, and whether by itself it is listed, all (n_sentences, n_perspectives).
 
-    A candidate may be there twice.
+    ``scores`` are -inf where it cannot be quoted: no candidate that holds it is listed, or by
+    itself it is listed under a contradicting perspective.
     """
-    found = []
-    for column in asked:
-        rows = np.flatnonzero(coverage.listed[:, column]).tolist()
-        found += sorted(rows, key=lambda i: -coverage.support[i, column])
-    return found
+
+    scores: Matrix
+    sources: NDArray[np.int_]
+    losses: Matrix
+    clear: NDArray[np.bool_]
 
 
-def _alone(candidate: Candidate, text: str, number: int) -> Candidate:
-    """One sentence of a candidate as a candidate of its own, to be judged."""
-    passage = candidate.passage
-    alone = Passage(f"{passage.id}#{number}", text, passage.metadata)
-    return replace(candidate, passage=alone, support={}, embedding=None)
+def _judged_alone(
+    judge: Judge | None, result: RetrievalResult, sentences: Sequence[Sentence], failed: str
+) -> Flow[Matrix]:
+    """P(support) of each sentence by itself, shape (n_sentences, n_perspectives), NaN where nobody
+    could say; a judge that fails is recorded as ``failed``.
+    """
+    unknown: Matrix = np.full((len(sentences), len(result.perspectives)), np.nan)
+    if judge is None or not sentences:
+        return unknown
+    alone = []
+    for number, each in enumerate(sentences):
+        candidate = result.candidates[min(each.holders)]
+        whole = candidate.passage
+        passage = Passage(f"{whole.id}#{number}", each.text, whole.metadata)
+        alone.append(replace(candidate, passage=passage, support={}, embedding=None))
+    contradicts = result.coverage.contradicts
+    exclusive = contradicts is not None and bool(contradicts.any())
+    scale = result.coverage.scale
+    try:
+        judged = yield from read_passages(
+            judge, result.perspectives, alone, exclusive=exclusive, scale=scale
+        )
+        return judged
+    except Exception as error:
+        degrade("answer", failed, error)
+        return unknown
 
 
 def _best_for_question(result: RetrievalResult, language: str) -> tuple[Claim, ...]:
@@ -301,3 +288,40 @@ def _matched(scores: Matrix) -> dict[int, int]:
     for row in np.argsort(-best, kind="stable").tolist():  # who has a better one is asked first
         place(row, set())
     return owner
+
+
+def supporting_sentences(
+    judge: Judge | None, result: RetrievalResult
+) -> Flow[dict[tuple[int, str], str]]:
+    """By a listed candidate's place and the perspective's id: the sentence to show first, in the
+    passage's words with single spaces and without what looks like a citation.
+
+    Where the judge that listed it quoted its proof, the sentence that holds it. Else the judge
+    reads each sentence alone; where it cannot, shared words rank them. A sentence that only reports
+    a position, or repeats the perspective, stands after the others. A judge that fails is recorded.
+    """
+    listed = result.coverage.listed.copy()
+    proved: dict[tuple[int, str], str] = {}
+    for place, column in np.argwhere(listed).tolist():
+        name = result.perspectives[column].id
+        if held := proving(result.candidates[place], name):
+            proved[place, name] = held[0]
+            listed[place, column] = False
+    if not listed.any():
+        return proved
+    sentences = quotable(result.candidates, np.flatnonzero(listed.any(axis=1)).tolist())
+    message = "the judge failed; shared words choose the sentence that is marked"
+    judged = yield from _judged_alone(judge, result, sentences, message)
+    found: dict[tuple[int, str], tuple[float, str]] = {}
+    for column, perspective in enumerate(result.perspectives):
+        near = overlaps(perspective.text, sentences)
+        for row, sentence in enumerate(sentences):
+            known = judged[row, column]
+            score = near[row] if np.isnan(known) else float(known) + 1e-3 * near[row]
+            score -= 2.0 * is_reported(sentence.text)
+            score -= 1.0 * (text_key(perspective.text) == text_key(sentence.text))
+            for place, text in sentence.holders.items():
+                key = place, perspective.id
+                if listed[place, column] and (key not in found or found[key][0] < score):
+                    found[key] = score, text
+    return {**proved, **{key: text for key, (_, text) in found.items()}}

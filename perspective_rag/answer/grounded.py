@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.answer.citations import MARK, citation_keys, without_marks
 from perspective_rag.answer.extractive import ExtractiveAnswerer
+from perspective_rag.answer.passages import MARK, citation_keys, without_marks
 from perspective_rag.answer.standing import standing, unread
-from perspective_rag.answer.streaming import StreamedReply
 from perspective_rag.errors import LLMError, LLMReplyError, count
 from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow, Reply, ask, call, complete
@@ -45,22 +44,13 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+LONGEST = 200_000  # characters of a reply that are read
+_LONGEST_CLAIM = 8_000  # after more without an end nothing is told before the reply's end
 _MOST_MISSING, _LONGEST_MISSING = 3, 300
 # "Zoos help. [1] They ..." cites for the sentence before.
 _LATE_MARK = re.compile(
     rf"([.!?。！？])((?:{MARK.pattern})+)".replace("(\\d{1,3}(", "(?:\\d{1,3}(")
 )
-
-
-@dataclass(slots=True)
-class _Reading:
-    """The claims of a reply, and what of it could not stand."""
-
-    claims: list[Claim] = field(default_factory=list)
-    missing: tuple[str, ...] = ()
-    invented: list[int] = field(default_factory=list)
-    dropped: int = 0
-    broken: bool = False
 
 
 class GroundedAnswerer:
@@ -125,7 +115,9 @@ class GroundedAnswerer:
             As ``answer``.
         """
         summary = standing(result)
-        places = _arranged(result)
+        # By the perspective they support, each once, then those that support none.
+        supporting = [place for p in result.perspectives for place in result.places("clear", p)]
+        places = list(dict.fromkeys([*supporting, *range(len(result.candidates))]))
         if not places or result.says_nothing:
             return Answer((), result.perspectives, summary=summary)
         prompt = self._prompt(result, places)
@@ -134,13 +126,20 @@ class GroundedAnswerer:
         known = {p.id for p in result.perspectives}
         reply = Reply()
         if tell is not None and isinstance(self.llm, StreamsText):
-            hear = partial(_tell, keys=keys, known=known, tell=tell)
+
+            def hear(item: Any) -> None:
+                reading = _Reading(keys, known)
+                reading.take(item)
+                for claim in reading.claims:
+                    tell(claim)
+
             reply = yield from _streamed(self.llm, prompt, hear)
         if reply.value is None:  # not streamed, or the server cannot
             reply = (yield from ask("answer", self.llm, [prompt]))[0]
         try:
             text = reply_text(reply, prompt)
-            reading = _read(text, prompt, keys, known)
+            reading = _Reading(keys, known)
+            reading.read(text, prompt)
             if not reading.claims:
                 raise bad_reply("no claim cites a passage that was shown", text, prompt)
         except LLMError as error:
@@ -148,7 +147,7 @@ class GroundedAnswerer:
             instead = self.fallback.answer(result)
             answer: Answer = yield from complete(instead, "fallback answerer", "an Answer")
             return answer
-        for message in _complaints(reading):
+        for message in reading.complaints():
             degrade("answer", message, bad_reply(message, text, prompt))
         claimed = {claim.perspective for claim in reading.claims}
         unsupported = tuple(
@@ -183,100 +182,156 @@ def _streamed(llm: StreamsText, prompt: Prompt, hear: Callable[[Any], None]) -> 
     """The whole reply, or what came of it before it broke off; without a value where nothing came.
     ``hear`` gets each item of its claims once it is complete.
     """
-    writing: StreamedReply | None = None
+    writing = _Writing()
     try:
-        opened = yield from call("answer", StreamedReply, llm, prompt)
+        opened = yield from call("answer", writing.open, llm, prompt)
         if opened.error is not None:
             return opened
-        writing = opened.value
-        assert writing is not None
-        while not writing.done:
-            reply = yield from call("answer", writing.step)
-            if reply.error is not None:
+        while True:
+            item = yield from call("answer", next, opened.value, None)
+            if item.error is not None:
                 if not writing.text:
-                    return reply
-                degrade("answer", "the reply broke off", reply.error)
+                    return item
+                degrade("answer", "the reply broke off", item.error)
                 break
-            for item in reply.value:
-                hear(item)
+            if item.value is None:
+                break
+            hear(item.value)
         return Reply(Completion(writing.text))
     finally:
-        if writing is not None:
-            writing.stop()  # interrupted: nobody reads on
+        writing.stopped = True  # interrupted: nobody reads on
 
 
-def _tell(item: Any, keys: Sequence[str], known: set[str], tell: Callable[[Claim], None]) -> None:
-    reading = _Reading()
-    _take(item, keys, known, reading, set())
-    for claim in reading.claims:
-        tell(claim)
+@dataclass(slots=True)
+class _Writing:
+    """A reply that is being written: what has come of it, and whether to stop at the next piece."""
+
+    parts: list[str] = field(default_factory=list)
+    stopped: bool = False
+
+    @property
+    def text(self) -> str:
+        """What has come so far."""
+        return "".join(self.parts)
+
+    def open(self, llm: StreamsText, prompt: Prompt) -> Iterator[Any]:
+        """The items of its claims, one by one; each blocks until it is complete."""
+        return claims_in(self._pieces(iter(llm.stream(prompt))))
+
+    def _pieces(self, pieces: Iterator[str]) -> Iterator[str]:
+        length = 0
+        for piece in pieces:
+            if self.stopped or length > LONGEST:
+                break
+            self.parts.append(piece)
+            length += len(piece)
+            yield piece
+        close = getattr(pieces, "close", None)
+        if close is not None:
+            close()
 
 
-def _arranged(result: RetrievalResult) -> list[int]:
-    """The places of the candidates by the perspective they support, each once, then those that
-    support none.
+def claims_in(pieces: Iterable[str]) -> Iterator[Any]:
+    """The complete objects of the list "claims" in a reply that grows, in time linear in its
+    length; a reply without such a list gives none.
     """
-    ordered = [place for p in result.perspectives for place in result.places("clear", p)]
-    return list(dict.fromkeys([*ordered, *range(len(result.candidates))]))
+    decoder = json.JSONDecoder(strict=False)
+    pending, opened, lost = "", False, False
+    for piece in pieces:
+        if lost:
+            continue
+        pending += piece
+        if not opened:
+            name = pending.find('"claims"')
+            bracket = pending.find("[", name) if name >= 0 else -1
+            opened, pending = bracket >= 0, pending[bracket + 1 :]
+        while opened and "}" in piece:
+            place = pending.find("{")
+            if place < 0 or pending[:place].strip(" \t\r\n,"):
+                break
+            try:
+                value, end = decoder.raw_decode(pending, place)
+            except (json.JSONDecodeError, RecursionError):
+                break
+            pending = pending[end:]
+            yield value
+        lost = len(pending) > _LONGEST_CLAIM
 
 
-def _read(text: str, prompt: Prompt, keys: Sequence[str], known: set[str]) -> _Reading:
-    broken = False
+@dataclass(slots=True)
+class _Reading:
+    """The claims of a reply, and what of it could not stand.
+
+    ``keys`` are those of the passages shown, in their order; ``known`` the perspectives' ids.
+    """
+
+    keys: Sequence[str]
+    known: set[str]
+    claims: list[Claim] = field(default_factory=list)
     missing: tuple[str, ...] = ()
-    try:
-        parsed = parse_json(text, prompt)
-    except LLMReplyError:
-        items: Any = _plain_claims(text)
-    else:
-        items = parsed.value.get("claims") if isinstance(parsed.value, dict) else parsed.value
-        broken = parsed.broken
-        if isinstance(parsed.value, dict):
-            missing = _missing(parsed.value.get("missing"))
-    if not isinstance(items, list):
-        raise bad_reply("the reply holds no claims", text, prompt)
-    reading = _Reading(broken=broken, missing=missing)
-    seen: set[str] = set()
-    for item in items:
-        _take(item, keys, known, reading, seen)
-    return reading
+    invented: list[int] = field(default_factory=list)
+    dropped: int = 0
+    broken: bool = False
+    _seen: set[str] = field(default_factory=set)
 
+    def read(self, text: str, prompt: Prompt) -> None:
+        """Takes in a whole reply; raises LLMReplyError for one without claims."""
+        try:
+            parsed = parse_json(text, prompt)
+        except LLMReplyError:
+            # Sentences without JSON; those that cite nothing are listed too, to be counted.
+            moved = _LATE_MARK.sub(lambda m: m[2] + m[1], text)
+            items: Any = [each for line in parse_list(moved) for each in split_sentences(line)]
+        else:
+            self.broken, items = parsed.broken, parsed.value
+            if isinstance(parsed.value, dict):
+                items = parsed.value.get("claims")
+                self.missing = _missing(parsed.value.get("missing"))
+        if not isinstance(items, list):
+            raise bad_reply("the reply holds no claims", text, prompt)
+        for item in items:
+            self.take(item)
 
-def _take(
-    item: Any, keys: Sequence[str], known: set[str], reading: _Reading, seen: set[str]
-) -> None:
-    """Adds an item of a reply to the reading, as a claim or as what could not stand."""
-    item = {"text": item} if isinstance(item, str) else item
-    given = item.get("text") if isinstance(item, Mapping) else None
-    words = " ".join(given.split()) if isinstance(given, str) else ""
-    claim = MARK.sub("", words).strip()
-    if not text_key(claim):
-        reading.dropped += 1
-        return
-    cited = dict.fromkeys([*_numbers(item.get("citations")), *_marks(words)])
-    ids = [keys[n - 1] for n in cited if 1 <= n <= len(keys)]
-    reading.invented += [n for n in cited if not 1 <= n <= len(keys)]
-    perspective = item.get("perspective")
-    if not ids:
-        reading.dropped += 1
-    elif text_key(claim) not in seen:
-        seen.add(text_key(claim))
-        side = perspective if isinstance(perspective, str) and perspective in known else None
-        quote = item.get("quote")
-        words = " ".join(quote.split()) if isinstance(quote, str) and text_key(quote) else ""
-        reading.claims.append(Claim(claim, tuple(ids), side, quote=MARK.sub("", words).strip()))
+    def take(self, item: Any) -> None:
+        """Adds an item of a reply, as a claim or as what could not stand."""
+        item = {"text": item} if isinstance(item, str) else item
+        words = _line(item.get("text")) if isinstance(item, Mapping) else ""
+        claim = MARK.sub("", words).strip()
+        if not text_key(claim):
+            self.dropped += 1
+            return
+        cited = dict.fromkeys([*_numbers(item.get("citations")), *_marks(words)])
+        ids = tuple(self.keys[n - 1] for n in cited if 1 <= n <= len(self.keys))
+        self.invented += [n for n in cited if not 1 <= n <= len(self.keys)]
+        if not ids:
+            self.dropped += 1
+        elif text_key(claim) not in self._seen:
+            self._seen.add(text_key(claim))
+            side = item.get("perspective")
+            side = side if isinstance(side, str) and side in self.known else None
+            quote = MARK.sub("", _line(item.get("quote"))).strip()
+            self.claims.append(Claim(claim, ids, side, quote=quote))
+
+    def complaints(self) -> list[str]:
+        """What of the reply could not stand."""
+        complaints = ["the reply broke off"] if self.broken else []
+        if self.invented:
+            numbers = ", ".join(str(n) for n in sorted(set(self.invented)))
+            complaints.append(f"citations of passages that do not exist were removed: {numbers}")
+        if self.dropped:
+            complaints.append(f"{self.dropped} claims without a text or a citation were dropped")
+        return complaints
 
 
 def _missing(value: Any) -> tuple[str, ...]:
     """What a reply says that no passage says: a few short lines."""
-    items = value if isinstance(value, list) else []
-    lines = [" ".join(each.split()) for each in items if isinstance(each, str) and text_key(each)]
+    lines = [line for each in (value if isinstance(value, list) else []) if (line := _line(each))]
     return tuple(line for line in lines[:_MOST_MISSING] if len(line) <= _LONGEST_MISSING)
 
 
-def _plain_claims(text: str) -> list[Any]:
-    """Sentences of a reply without JSON; those that cite nothing are listed too, to be counted."""
-    moved = _LATE_MARK.sub(lambda m: m[2] + m[1], text)
-    return [sentence for line in parse_list(moved) for sentence in split_sentences(line)]
+def _line(value: Any) -> str:
+    """A text with single spaces; empty for what is no text or holds no word."""
+    return " ".join(value.split()) if isinstance(value, str) and text_key(value) else ""
 
 
 def _marks(text: str) -> list[int]:
@@ -287,13 +342,3 @@ def _numbers(value: Any) -> list[int]:
     items = value if isinstance(value, list) else [value]
     digits = (re.fullmatch(r"\s*\[?(\d{1,3})\]?\s*", str(item)) for item in items)
     return [int(match[1]) for match in digits if match]
-
-
-def _complaints(reading: _Reading) -> list[str]:
-    complaints = ["the reply broke off"] if reading.broken else []
-    if reading.invented:
-        numbers = ", ".join(str(n) for n in sorted(set(reading.invented)))
-        complaints.append(f"citations of passages that do not exist were removed: {numbers}")
-    if reading.dropped:
-        complaints.append(f"{reading.dropped} claims without a text or a citation were dropped")
-    return complaints

@@ -1,4 +1,5 @@
-"""How the passages found stand to a question, in a sentence or two; every view says it so.
+"""How the passages found stand to a question: the groups that people are shown, and what is said of
+them, the same in every view.
 
 Counted is what is known. What the judge cannot tell is "not sorted": a statement about the judge,
 never about the corpus.
@@ -7,8 +8,9 @@ never about the corpus.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from perspective_rag.answer.reported import only_reports
+from perspective_rag.answer.sentences import only_reports
 from perspective_rag.maths.vectors import first_copies
 from perspective_rag.types import Candidate, Perspective, RetrievalResult, State, voice_of
 
@@ -42,9 +44,16 @@ def standing(result: RetrievalResult) -> str:
     if not result.coverage.judged or not result.perspectives:
         return ""
     listed = {each.id: distinct(result.supporting(each)) for each in result.perspectives}
-    further = _further(result)
+    counted: tuple[tuple[State, str], ...] = (
+        ("argues both ways", "arguing both ways"),
+        ("takes no side", "taking no side"),
+        ("not sorted", "not sorted"),
+    )
+    further = [f"{n} {words}" for state, words in counted if (n := _count(result, state))]
     if not any(listed.values()):
-        return f"No passage is sorted under a side{_also(further)}."
+        return (
+            f"{'; '.join(filter(None, ['No passage is sorted under a side', ', '.join(further)]))}."
+        )
     named = [each for each in result.perspectives if listed[each.id]]
     every = distinct([c for found in listed.values() for c in found])
     sides = [f"{len(listed[each.id])} {_side(each, result.perspectives)}" for each in named]
@@ -64,8 +73,8 @@ def nothing_for(result: RetrievalResult) -> str:
     """What stands where a perspective has no passage; says nothing of what the corpus holds."""
     if not result.coverage.judged or unread(result):
         return "Whether a passage supports this was not judged."
-    count = len(distinct(in_state(result, "not sorted")))
-    return f"No passage is sorted under this{_also([f'{count} not sorted'] if count else [])}."
+    count = _count(result, "not sorted")
+    return f"No passage is sorted under this{f'; {count} not sorted' if count else ''}."
 
 
 def strengths(result: RetrievalResult) -> dict[str, str]:
@@ -109,28 +118,10 @@ def one_source(candidates: Sequence[Candidate]) -> bool:
     return len(candidates) > 1 and len(voices) == 1 and None not in voices
 
 
-def in_state(result: RetrievalResult, state: State) -> list[Candidate]:
-    """The candidates in a state, in their order."""
-    states = result.coverage.states
-    return [c for c, own in zip(result.candidates, states, strict=True) if own == state]
-
-
-def _further(result: RetrievalResult) -> list[str]:
-    """How many passages stand under no side, by state; those not sorted last."""
-    said = []
-    counted: tuple[tuple[State, str], ...] = (
-        ("argues both ways", "arguing both ways"),
-        ("takes no side", "taking no side"),
-        ("not sorted", "not sorted"),
-    )
-    for state, words in counted:
-        if count := len(distinct(in_state(result, state))):
-            said.append(f"{count} {words}")
-    return said
-
-
-def _also(further: Sequence[str]) -> str:
-    return f"; {', '.join(further)}" if further else ""
+def _count(result: RetrievalResult, state: State) -> int:
+    """How many distinct candidates are in a state."""
+    states = zip(result.candidates, result.coverage.states, strict=True)
+    return len(distinct([candidate for candidate, own in states if own == state]))
 
 
 def _side(perspective: Perspective, among: Sequence[Perspective]) -> str:
@@ -161,3 +152,58 @@ def _resting(result: RetrievalResult, listed: dict[str, list[Candidate]]) -> lis
         if one_source(listed[each.id])
     ]
     return [f"what is {side} rests on one source" for side in sides]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Places of candidates in a result, each place in one group.
+
+    ``listed`` is by perspective id, strongest first; a passage may stand there under several
+    perspectives that do not exclude each other. ``mixed`` argues both ways, ``neither`` surely
+    takes no side, ``unsorted`` is all else; what is about the question stands before the rest.
+    ``titles`` says what stands above each of the last three.
+    """
+
+    listed: dict[str, list[int]]
+    mixed: list[int]
+    neither: list[int]
+    unsorted: list[int]
+    titles: dict[str, str]
+
+    @property
+    def others(self) -> list[tuple[str, list[int]]]:
+        """Title and places of the groups beside the sides that hold any."""
+        groups = {"mixed": self.mixed, "neither": self.neither, "unsorted": self.unsorted}
+        return [(self.titles[name], places) for name, places in groups.items() if places]
+
+
+def grouped(result: RetrievalResult) -> Groups:
+    """The candidates by side and state."""
+    states = result.coverage.states
+    places: dict[str, list[int]] = {}
+    for place, state in enumerate(states):
+        places.setdefault(state, []).append(place)
+    unsorted = places.get("not sorted", []) + places.get("not judged", [])
+    if result.related is not None:
+        about = result.related.tolist()
+        unsorted.sort(key=lambda place: not about[place])
+    return Groups(
+        {each.id: result.places("clear", each) for each in result.perspectives},
+        places.get("argues both ways", []),
+        places.get("takes no side", []),
+        unsorted,
+        {
+            "mixed": "Arguing both ways",
+            "neither": "Taking no side",
+            "unsorted": _unsorted(result, len(unsorted)),
+        },
+    )
+
+
+def _unsorted(result: RetrievalResult, count: int) -> str:
+    if unread(result):
+        return "The passages nearest to the question, not judged"
+    if not result.coverage.judged or not result.perspectives:
+        return "Passages"
+    these = "this one; read it" if count == 1 else f"these {count}; read them"
+    return f"Not sorted: the judge cannot tell for {these}"

@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.audit.error import JudgeErrors, ListingError, judge_errors
+from perspective_rag.audit.intervals import (
+    Interval,
+    JudgeErrors,
+    ListingError,
+    interval,
+    judge_errors,
+)
 from perspective_rag.audit.measure import NEUTRAL, Audited, Measured, Ranking
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.judge.support import contradictions
-from perspective_rag.reporting.bootstrap import Interval, interval
+from perspective_rag.text import json_ready
 from perspective_rag.types import Degradation, ListingRule, Passage, Stance
 
 TELLING = 6
@@ -33,13 +39,6 @@ class SideCounts:
     oppose: int
     mixed: int
     neither: int
-
-
-@dataclass(frozen=True, slots=True)
-class Lean(SideCounts):
-    """The sides of the first k passages, and (support - oppose) / k, in [-1, 1]."""
-
-    lean: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +60,25 @@ class AuditedPassage:
             "title": self.passage.title,
             "text": self.passage.text,
             "supports": self.supports,
-            "verdicts": dict(self.verdicts),
+            "verdicts": self.verdicts,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class WordingFigures:
-    """The first k passages for one wording of a question; ``sides`` is None without two sides."""
+    """The first k passages for one wording of a question; without two sides ``sides`` and ``lean``
+    are None.
+    """
 
     asked: str
-    sides: Lean | None
+    sides: SideCounts | None
+    lean: float | None
     passages: tuple[AuditedPassage, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        sides = asdict(self.sides) if self.sides else {}
-        passages = [each.to_dict() for each in self.passages]
-        return {"asked": self.asked, **sides, "passages": passages}
+        sides = asdict(self.sides) | {"lean": self.lean} if self.sides else {}
+        return {"asked": self.asked, **sides, "passages": [p.to_dict() for p in self.passages]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +117,8 @@ class QuestionFigures:
         if self.error:
             return line
         line["wordings"] = {name: each.to_dict() for name, each in self.wordings.items()}
-        return line | {
-            "coverage": self.coverage,
-            "covered": list(self.covered),
-            "says_nothing": self.says_nothing,
-            "needed": self.needed,
-            "outcome": self.outcome,
-            "follows": self.follows,
-            "seconds": self.seconds,
-        }
+        names = ("coverage", "covered", "says_nothing", "needed", "outcome", "follows", "seconds")
+        return line | {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +155,10 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Interval):
     """The share of the questions whose first ``k`` passages take every perspective."""
 
     k: int
-    share: Interval
-
-    def to_dict(self) -> dict[str, float]:
-        """JSON-ready."""
-        return {"k": self.k, **self.share.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +187,6 @@ class TotalFigures:
     curve: tuple[CurvePoint, ...]
     seconds: Seconds
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self) | {"curve": [point.to_dict() for point in self.curve]}
-
 
 @dataclass(frozen=True, slots=True)
 class AuditFigures:
@@ -218,17 +203,20 @@ class AuditFigures:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: what ``audit.json`` holds."""
-        return {
-            "k": self.k,
-            "depth": self.depth,
-            "threshold": self.rule.threshold if self.rule else None,
-            "rule": asdict(self.rule) if self.rule else None,
-            "judged_pairs": self.judged_pairs,
-            "total": self.total.to_dict(),
-            "error": self.error.to_dict() if self.error else None,
-            "questions": [each.to_dict() for each in self.questions],
-            "degradations": [each.to_dict() for each in self.degradations],
-        }
+        document: dict[str, Any] = json_ready(
+            {
+                "k": self.k,
+                "depth": self.depth,
+                "threshold": self.rule.threshold if self.rule else None,
+                "rule": asdict(self.rule) if self.rule else None,
+                "judged_pairs": self.judged_pairs,
+                "total": asdict(self.total),
+                "error": self.error.to_dict() if self.error else None,
+                "questions": [each.to_dict() for each in self.questions],
+                "degradations": [each.to_dict() for each in self.degradations],
+            }
+        )
+        return document
 
 
 def audit_figures(
@@ -281,9 +269,8 @@ def worst(questions: Sequence[QuestionFigures], count: int = 10) -> list[Questio
     """Those with the least coverage, then the most one-sided, then the latest to be covered."""
 
     def badness(each: QuestionFigures) -> tuple[float, float, float]:
-        lean = each.neutral.sides.lean if each.neutral.sides else 0.0
         needed = each.needed if each.needed is not None else float("inf")
-        return each.coverage or 0.0, -abs(lean), -needed
+        return each.coverage or 0.0, -abs(each.neutral.lean or 0.0), -needed
 
     return sorted((each for each in questions if each.coverage is not None), key=badness)[:count]
 
@@ -295,21 +282,24 @@ def _question(audited: Audited, k: int) -> QuestionFigures:
     neutral = audited.rankings[NEUTRAL]
     verdicts = _verdicts(question, neutral, rule)
     takes = verdicts == "clear"
-    covered: list[bool] = np.any(takes[:k], axis=0).tolist()
+    covered: list[bool] = takes[:k].any(axis=0).tolist()
     known = not np.isnan(neutral.support).any()
     silent = known and bool((verdicts == "silent").all()) and bool(question.perspectives)
+    # The row from whose number on, counted from 1, every column has been true.
+    complete = takes.size > 0 and bool(takes.any(axis=0).all())
+    needed = int(takes.argmax(axis=0).max()) + 1 if complete else None
     wordings = {
         wording: _wording(question, ranking, rule, k)
         for wording, ranking in audited.rankings.items()
     }
-    leans = {wording: each.sides.lean for wording, each in wordings.items() if each.sides}
+    leans = {wording: each.lean for wording, each in wordings.items() if each.lean is not None}
     return QuestionFigures(
         question,
         wordings=wordings,
         coverage=float(all(covered)) if question.perspectives else None,
         covered=tuple(p.id for p, yes in zip(question.perspectives, covered, strict=True) if yes),
         says_nothing=silent,
-        needed=_needed(takes),
+        needed=needed,
         outcome=_outcome(sides, silent) if (sides := wordings[NEUTRAL].sides) else None,
         follows=(leans["support"] - leans["oppose"]) / 2 if leans else None,
         seconds=round(neutral.seconds, 6),
@@ -329,26 +319,19 @@ def _wording(
     question: AuditQuestion, ranking: Ranking, rule: ListingRule, k: int
 ) -> WordingFigures:
     verdicts = _verdicts(question, ranking, rule)[:k]
-    sides = None
+    sides = lean = None
     if question.sides is not None:
         takes = verdicts == "clear"
         p, n = (int(takes[:, question.perspectives.index(side)].sum()) for side in question.sides)
         mixed = (verdicts == "mixed").any(axis=1)
         neither = int((~takes.any(axis=1) & ~mixed).sum())
-        sides = Lean(p, n, int(mixed.sum()), neither, (p - n) / k)
+        sides, lean = SideCounts(p, n, int(mixed.sum()), neither), (p - n) / k
     ids = [each.id for each in question.perspectives]
     passages = (
         AuditedPassage(passage, dict(zip(ids, words, strict=True)))
         for passage, words in zip(ranking.passages[:k], verdicts.tolist(), strict=True)
     )
-    return WordingFigures(ranking.asked, sides, tuple(passages))
-
-
-def _needed(takes: np.ndarray[Any, np.dtype[np.bool_]]) -> int | None:
-    """The row from whose number on, counted from 1, every column has been true."""
-    if not takes.size or not takes.any(axis=0).all():
-        return None
-    return int(takes.argmax(axis=0).max()) + 1
+    return WordingFigures(ranking.asked, sides, lean, tuple(passages))
 
 
 def _outcome(sides: SideCounts, silent: bool) -> str:
@@ -373,12 +356,12 @@ def _total(rows: Sequence[QuestionFigures], k: int, depth: int, seed: int) -> To
     two = [row for row in sided if row.outcome is not None]
     counted = Counter(row.outcome for row in two)
     shown = [row.neutral.sides for row in two if row.neutral.sides is not None]
-    leans = {
-        wording: mean(sides.lean for row in two if (sides := row.wordings[wording].sides))
-        for wording in WORDINGS
-    }
+    leans = {wording: mean(row.wordings[wording].lean for row in two) for wording in WORDINGS}
     reached = [row.needed for row in sided if row.needed is not None]
-    curve = ((cut, mean(_within(row.needed, cut) for row in sided)) for cut in range(1, depth + 1))
+    curve = (
+        (cut, mean(float(row.needed is not None and row.needed <= cut) for row in sided))
+        for cut in range(1, depth + 1)
+    )
     seconds = [row.seconds for row in asked]
     return TotalFigures(
         questions=len(rows),
@@ -406,16 +389,12 @@ def _total(rows: Sequence[QuestionFigures], k: int, depth: int, seed: int) -> To
             len(reached),
             len(sided) - len(reached),
         ),
-        curve=tuple(CurvePoint(cut, share) for cut, share in curve if share is not None),
+        curve=tuple(CurvePoint(**asdict(share), k=cut) for cut, share in curve if share),
         seconds=Seconds(
             round(statistics.fmean(seconds), 6) if seconds else None,
             round(float(np.percentile(seconds, 95)), 6) if seconds else None,
         ),
     )
-
-
-def _within(needed: int | None, cut: int) -> float:
-    return float(needed is not None and needed <= cut)
 
 
 def _favours(lean: Interval | None, questions: int) -> Stance | None:

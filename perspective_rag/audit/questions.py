@@ -66,11 +66,7 @@ class AuditQuestion:
             {"id": each.id, "text": each.text} | ({"stance": each.stance} if each.stance else {})
             for each in self.perspectives
         ]
-        line: dict[str, Any] = {
-            "id": self.id,
-            "question": self.text,
-            "perspectives": perspectives,
-        }
+        line: dict[str, Any] = {"id": self.id, "question": self.text, "perspectives": perspectives}
         return line | ({"wordings": dict(self.wordings)} if self.wordings else {})
 
 
@@ -124,15 +120,11 @@ def with_perspectives(
         recorder = Recorder()
         extraction = run(extractor.extract(question.text), recorder)
         problems += recorder.degradations
-        sides = _both(extraction.perspectives)
+        sides = extraction.perspectives
+        if len(sides) == 1 and sides[0].claim is not None:
+            sides = both_sides(sides[0].claim)
         result.append(replace(question, perspectives=sides))
     return result, problems
-
-
-def _both(perspectives: tuple[Perspective, ...]) -> tuple[Perspective, ...]:
-    if len(perspectives) == 1 and perspectives[0].claim is not None:
-        return both_sides(perspectives[0].claim)
-    return perspectives
 
 
 def _claimed(question: AuditQuestion) -> tuple[Perspective, ...]:

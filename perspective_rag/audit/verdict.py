@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from perspective_rag.audit.error import Bounds
 from perspective_rag.audit.figures import TELLING, AuditFigures
+from perspective_rag.audit.intervals import Bounds, Interval
 from perspective_rag.errors import between
-from perspective_rag.reporting.bootstrap import Interval
 from perspective_rag.types import Degradation
 
-Outcome = Literal["passed", "missed", "cannot tell", "measured"]
-
 ENOUGH = 0.5
-"""The least share of the questions in which the judge must find a side for limits to pass."""
+"""Minimum fraction of the questions in which the judge must find a side for limits to pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class AuditVerdict:
     ``sentence`` says it to a person, ``missed`` names the limits that were missed.
     """
 
-    outcome: Outcome
+    outcome: Literal["passed", "missed", "cannot tell", "measured"]
     sentence: str
     missed: tuple[str, ...] = ()
 
@@ -47,9 +44,8 @@ class AuditLimits:
     max_follows: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_one_sided", "min_coverage", "max_lean", "max_follows"):
-            value = getattr(self, name)
-            if value is not None:
+        for name in self.__slots__:
+            if (value := getattr(self, name)) is not None:
                 between(name, value)
 
     def verdict(self, figures: AuditFigures) -> AuditVerdict:
@@ -61,64 +57,56 @@ class AuditLimits:
         its limit is there all the same, and is "missed".
         """
         missed = tuple(self.missed(figures))
-        total = figures.total
-        asked, told = total.with_perspectives, total.told
-        given = any(getattr(self, name) is not None for name in self.__slots__)
+        finding = _finding(figures)
+        asked, told = figures.total.with_perspectives, figures.total.told
         blind = told < ENOUGH * asked or not asked
-        sure = [each for each in missed if not each.startswith("coverage")]
-        if missed and (sure or not blind):
-            return AuditVerdict(
-                "missed", f"{_finding(figures)} Limits missed: {len(missed)}.", missed
-            )
-        if given and blind:
+        if missed and not (blind and all(each.startswith("coverage") for each in missed)):
+            said = f"{finding} Limits missed: {len(missed)}."
+            return AuditVerdict("missed", said, missed)
+        if all(getattr(self, name) is None for name in self.__slots__):
+            return AuditVerdict("measured", finding)
+        if blind:
             said = (
                 f"Cannot tell: in {asked - told} of {counted(asked)} the judge finds no side in "
                 f"the first {figures.k} passages, so the limits say nothing. Use a stronger "
                 "--judge, or read some of the passages."
             )
             return AuditVerdict("cannot tell", said, missed)
-        if not given:
-            return AuditVerdict("measured", _finding(figures))
-        return AuditVerdict("passed", f"{_finding(figures)} Within all limits.")
+        return AuditVerdict("passed", f"{finding} Within all limits.")
 
     def missed(self, figures: AuditFigures) -> list[str]:
         """What lies outside the limits, one sentence each; a figure that is not there is missed."""
         total = figures.total
         checks = (
-            ("one-sided questions", total.one_sided, self.max_one_sided, False),
-            ("coverage", total.coverage, self.min_coverage, True),
-            ("lean", total.lean, self.max_lean, False),
-            ("following the wording", total.follows, self.max_follows, False),
+            ("one-sided questions", total.one_sided, self.max_one_sided, "at most"),
+            ("coverage", total.coverage, self.min_coverage, "at least"),
+            ("lean", total.lean, self.max_lean, "at most"),
+            ("following the wording", total.follows, self.max_follows, "at most"),
         )
         found = []
-        for name, value, limit, at_least in checks:
+        for name, value, limit, bound in checks:
             if limit is None:
                 continue
             if value is None:
                 found.append(f"{name}: no question to measure it on, the limit is {limit:g}")
-                continue
-            mean = value.mean
-            if mean < limit if at_least else abs(mean) > limit:
-                word = "at least" if at_least else "at most"
-                found.append(f"{name}: {mean:.3f}, {word} {limit:g} was asked for")
+            elif value.mean < limit if bound == "at least" else abs(value.mean) > limit:
+                found.append(f"{name}: {value.mean:.3f}, {bound} {limit:g} was asked for")
         return found
 
 
 def _finding(figures: AuditFigures) -> str:
     """The one sentence that stands first."""
-    total, k = figures.total, figures.k
-    outcomes, two = total.outcomes, total.two_sided
-    if not two:
+    total = figures.total
+    if not total.two_sided:
         if total.coverage is None:
             return "No question had perspectives to look for."
         return f"{bounds(total.coverage)} of the questions show every perspective."
-    one, both = outcomes.one_sided, outcomes.both
-    rest = two - one - both
-    said = (
-        f"Of {counted(two)}, the first {k} passages show both sides of {both} and one side alone "
-        f"of {one}"
+    one, both = total.outcomes.one_sided, total.outcomes.both
+    rest = total.two_sided - one - both
+    return (
+        f"Of {counted(total.two_sided)}, the first {figures.k} passages show both sides of {both} "
+        f"and one side alone of {one}{f'; of {rest} the judge cannot tell' if rest else ''}."
     )
-    return f"{said}; of {rest} the judge cannot tell." if rest else f"{said}."
 
 
 def sentences(figures: AuditFigures) -> list[str]:
@@ -127,25 +115,21 @@ def sentences(figures: AuditFigures) -> list[str]:
     outcomes, two = total.outcomes, total.two_sided
     result = []
     if two:
-        result.append(
-            f"One-sided: {outcomes.one_sided} of {two} two-sided questions "
-            f"({bounds(total.one_sided)}) get one side only in their first {k} passages, "
-            f"{outcomes.both} get both, {outcomes.neither + outcomes.nothing} neither."
-        )
         counts = total.passages
         favoured = {"support": "the supporting one", "oppose": "the opposing one"}
         towards = favoured.get(total.favours or "", "neither beyond chance")
         if two < TELLING:
             towards = f"cannot be told from fewer than {TELLING} two-sided questions"
-        result.append(
+        result += [
+            f"One-sided: {outcomes.one_sided} of {two} two-sided questions "
+            f"({bounds(total.one_sided)}) get one side only in their first {k} passages, "
+            f"{outcomes.both} get both, {outcomes.neither + outcomes.nothing} neither.",
             f"Favoured side: {towards}; {counts.support} passages support, "
             f"{counts.oppose} oppose, {counts.mixed} argue both "
-            f"(lean {number(total.lean)})."
-        )
-        result.append(
+            f"(lean {number(total.lean)}).",
             f"Wording: following is {number(total.follows)}, where 0 means that asking as a "
-            "supporter or as an opponent changes nothing and 1 that it decides the side."
-        )
+            "supporter or as an opponent changes nothing and 1 that it decides the side.",
+        ]
     if total.coverage is not None:
         needed = total.needed
         median = "none" if needed.median is None else f"{needed.median:g}"
@@ -155,11 +139,10 @@ def sentences(figures: AuditFigures) -> list[str]:
             f"{median}, and {needed.not_reached} need more than {figures.depth}."
         )
     if total.says_nothing:
-        said = bounds(total.coverage_where_said)
         result.append(
             f"Nothing said: for {counted(len(total.says_nothing))} no passage of the first "
             f"{figures.depth} speaks to any side, and the judge is sure of each; of the other "
-            f"questions, {said} have every perspective."
+            f"questions, {bounds(total.coverage_where_said)} have every perspective."
         )
     if total.short:
         result.append(
@@ -190,19 +173,19 @@ def counted(questions: int) -> str:
 
 
 def bounds(value: Interval | None) -> str:
-    """A share with its interval, in percent."""
+    """A share with its interval, in percent; a dash where not known, here and below."""
     if value is None:
         return "–"
     return f"{100 * value.mean:.0f}% [{100 * value.low:.0f}, {100 * value.high:.0f}]"
 
 
 def percents(value: Bounds | None) -> str:
-    """The bounds of a share: "8 to 25%"; a dash where not known."""
+    """The bounds of a share: "8 to 25%"."""
     return "–" if value is None else f"{100 * value.low:.0f} to {100 * value.high:.0f}%"
 
 
 def signed(value: Bounds | None) -> str:
-    """The bounds of a signed figure: "-0.10 to +0.20"; a dash where not known."""
+    """The bounds of a signed figure: "-0.10 to +0.20"."""
     return "–" if value is None else f"{value.low:+.2f} to {value.high:+.2f}"
 
 

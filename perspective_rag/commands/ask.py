@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perspective_rag.answer.supporting import supporting_sentences
+from perspective_rag.answer.extractive import supporting_sentences
 from perspective_rag.commands.parts import (
     calibration_option,
     console,
@@ -46,7 +46,7 @@ def answer_options(parser: argparse.ArgumentParser, *, once: bool = True) -> Non
         type=whole,
         default=2,
         metavar="N",
-        help="where the question names no sides, take so many from the passages (default: 2)",
+        help="where the question names no sides, take this many from the passages (default: 2)",
     )
     if once:
         parser.add_argument("--json", action="store_true", help="print the whole result as JSON")

@@ -10,18 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perspective_rag.audit import (
-    AuditLimits,
+from perspective_rag.audit.figures import audit_figures
+from perspective_rag.audit.intervals import PACKAGED_ERROR
+from perspective_rag.audit.measure import Progress, check_cuts, measure
+from perspective_rag.audit.page import audit_page
+from perspective_rag.audit.questions import (
     AuditQuestion,
-    audit_figures,
-    audit_page,
-    measure,
     read_audit_questions,
     with_perspectives,
     write_audit_questions,
 )
-from perspective_rag.audit.error import PACKAGED
-from perspective_rag.audit.measure import Progress, check_cuts
+from perspective_rag.audit.verdict import AuditLimits
 from perspective_rag.commands.parts import (
     build_pipeline,
     calibration_option,
@@ -36,12 +35,11 @@ from perspective_rag.commands.parts import (
     whole,
 )
 from perspective_rag.commands.user_retriever import made_store
-from perspective_rag.errors import ConfigError, CorpusError
+from perspective_rag.errors import ConfigError, CorpusError, count
 from perspective_rag.local.callables import CallableStore
 from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
-from perspective_rag.reporting.progress import progress_bars
 from perspective_rag.storage.files import replace_file
 
 if TYPE_CHECKING:
@@ -128,7 +126,7 @@ def _run(options: argparse.Namespace) -> int:
             on_progress=progress,
         )
     measured = replace(measured, degradations=[*problems, *measured.degradations])
-    known = PACKAGED if options.judge == "default" and not calibration else None
+    known = PACKAGED_ERROR if options.judge == "default" and not calibration else None
     figures = audit_figures(
         measured, k=options.k, depth=depth, seed=options.seed, listing_error=known
     )
@@ -170,9 +168,7 @@ def _questions(options: argparse.Namespace) -> list[AuditQuestion]:
     """The questions, with the perspectives of the file that was given for those it holds."""
     questions = read_audit_questions(options.questions)
     if options.first is not None:
-        if options.first < 1:
-            raise ConfigError(f"--first must be a whole number, at least 1; got {options.first}")
-        questions = questions[: options.first]
+        questions = questions[: count("--first", options.first)]
     if options.perspectives is None:
         return questions
     given = {each.text.casefold(): each for each in read_audit_questions(options.perspectives)}
@@ -236,6 +232,8 @@ def _show_draft(questions: Sequence[AuditQuestion], screen: Console) -> None:
 
 @contextmanager
 def _progress(screen: Console) -> Iterator[Progress]:
+    from perspective_rag.commands.showing import progress_bars
+
     with progress_bars(screen) as bars:
         tasks: dict[str, Any] = {}
 

@@ -59,7 +59,7 @@ def _totals(figures: AuditFigures) -> Table:
         *((f"lean, asked {asked[w]}", number(total.leans[w])) for w in WORDINGS),
         ("follows the wording", number(total.follows)),
         *(
-            (f"every perspective within {point.k}", bounds(point.share))
+            (f"every perspective within {point.k}", bounds(point))
             for point in total.curve
             if point.k in (1, 3, 10, 20, figures.depth) and point.k != k
         ),

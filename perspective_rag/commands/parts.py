@@ -1,4 +1,4 @@
-"""What several commands take: a corpus, a language model, a judge, a terminal."""
+"""What several commands take: a corpus and how it is read, models, a terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer
-from perspective_rag.commands.reading_options import reading, reading_options
 from perspective_rag.commands.user_retriever import load_object
 from perspective_rag.errors import ConfigError, MissingDependency, unknown_name
 from perspective_rag.extensions import part
 from perspective_rag.judge.llm import PRESETS
 from perspective_rag.local.corpus import Corpus
 from perspective_rag.local.corpus.loading import EXAMPLE_DEBATES
+from perspective_rag.local.corpus.readers import FORMATS
+from perspective_rag.local.corpus.records import COLUMNS
 from perspective_rag.local.local_pipeline import local_pipeline
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Extractor, Judge
-from perspective_rag.reporting.progress import progress_bars
+from perspective_rag.storage.files import MOST_UNPACKED, OPTION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,55 +33,60 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "persp
 
 
 def corpus_options(
-    parser: argparse.ArgumentParser,
-    *,
-    required: bool = False,
-    default: Path | None = None,
-    index: bool = False,
+    parser: argparse.ArgumentParser, *, required: bool = False, index: bool = False
 ) -> None:
     """Adds ``--corpus`` or ``--example`` and how it is read and searched; ``index``: and
     ``--index``.
     """
     source = parser.add_mutually_exclusive_group(required=required)
-    source.add_argument(
-        "--corpus",
-        type=Path,
-        default=default,
-        metavar="PATH",
-        help="JSONL, CSV, TSV (.gz), Parquet, a folder of such, of texts, Markdown or HTML, "
+    add = source.add_argument
+    kinds = (
+        "JSONL, CSV, TSV (.gz), Parquet, a folder of such, of texts, Markdown or HTML, "
         "a BEIR folder, or hf:NAME[:CONFIG][:SPLIT]"
-        + (" (default: the sample debates)" if default else ""),
     )
-    source.add_argument(
-        "--example",
-        dest="corpus",
-        action="store_const",
-        const=EXAMPLE_DEBATES,
-        default=default,
-        help="the sample debates that come with the package",
-    )
-    reading_options(parser)
+    add("--corpus", type=Path, metavar="PATH", help=kinds)
+    sample = "the sample debates that come with the package"
+    add("--example", dest="corpus", action="store_const", const=EXAMPLE_DEBATES, help=sample)
     parser.set_defaults(index=None)
     if index:
-        source.add_argument(
-            "--index",
-            type=Path,
-            metavar="FOLDER",
-            help="what perspective-rag index --to faiss:FOLDER wrote",
+        written = "what perspective-rag index --to faiss:FOLDER wrote"
+        add("--index", type=Path, metavar="FOLDER", help=written)
+    add = parser.add_argument
+    add("--format", choices=FORMATS, help="of all files of the corpus (default: by their names)")
+    fields = "the fields that hold text, title or id (default: by their names)"
+    add("--columns", type=_columns, metavar="text=NAME,...", help=fields)
+    links = "read what links in the folder lead to, within the folder (default: leave them out)"
+    add("--follow-links", action="store_true", help=links)
+    packed = f"of a packed file or a Parquet row group, at most (default: {MOST_UNPACKED:,})"
+    add(OPTION, type=int, default=MOST_UNPACKED, metavar="BYTES", help=packed)
+    dense = "embed the whole corpus first and search by vector"
+    add("--dense", action="store_true", help=dense)
+    encoders = (
+        "a sentence-transformers model or folder, "
+        "tei:URL, vllm:MODEL@URL, openai:MODEL@URL, or module:factory (default: the packaged)"
+    )
+    add("--encoder", default="default", metavar="NAME", help=encoders)
+    add("--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})")
+
+
+def reading(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``Corpus.load`` and ``read_corpus`` take of ``corpus_options``."""
+    return {
+        "format": options.format,
+        "columns": options.columns,
+        "follow_links": options.follow_links,
+        "most_unpacked": options.most_unpacked,
+    }
+
+
+def _columns(text: str) -> dict[str, str]:
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() in COLUMNS and value.strip() for name, _, value in parts):
+        raise argparse.ArgumentTypeError(
+            f"expected NAME=COLUMN, with a comma between several, of {', '.join(COLUMNS)};"
+            f" got {text!r}"
         )
-    parser.add_argument(
-        "--dense", action="store_true", help="embed the whole corpus first and search by vector"
-    )
-    parser.add_argument(
-        "--encoder",
-        default="default",
-        metavar="NAME",
-        help="a sentence-transformers model or folder, "
-        "tei:URL, vllm:MODEL@URL, openai:MODEL@URL, or module:factory (default: the packaged)",
-    )
-    parser.add_argument(
-        "--cache", type=Path, default=CACHE, help=f"where indexes are kept (default: {CACHE})"
-    )
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
 def calibration_option(parser: argparse.ArgumentParser) -> None:
@@ -117,16 +123,16 @@ def judge_options(parser: argparse.ArgumentParser) -> None:
 
 
 def whole(text: str) -> int:
-    """A whole number of at least 0, for ``argparse``."""
+    """An integer of at least 0, for ``argparse``."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"a whole number of at least 0 is needed, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 0, not {text!r}")
     return int(text)
 
 
 def console(*, stderr: bool = False) -> Console:
     """The terminal, which shows no control characters; raises MissingDependency without rich."""
     try:
-        from perspective_rag.reporting.terminal import SafeConsole
+        from perspective_rag.commands.showing import SafeConsole
     except ImportError as error:
         raise MissingDependency("local", "the command line") from error
     found = SafeConsole(stderr=stderr)
@@ -157,6 +163,8 @@ def build_pipeline(
     options: argparse.Namespace, corpus: Corpus, screen: Console, **settings: Any
 ) -> PerspectivePipeline:
     """Everything on this machine; a language model only when one is named."""
+    from perspective_rag.commands.showing import progress_bars
+
     with progress_bars(screen) as progress:
         task = progress.add_task("embedding", total=len(corpus), visible=options.dense)
         return pipeline_over(
@@ -201,10 +209,7 @@ def model_parts(options: argparse.Namespace) -> dict[str, Any]:
     llm = language_model(options)
     if llm is None:
         return {}
-    return {
-        "extractor": LLMExtractor(llm, fallback=RuleExtractor()),
-        "answerer": GroundedAnswerer(llm),
-    }
+    return {"extractor": extractor_of(options), "answerer": GroundedAnswerer(llm)}
 
 
 def asked_again(options: argparse.Namespace) -> Judge:
@@ -242,14 +247,19 @@ def encoder_of(spec: str) -> Embedder | None:
     if _names_server(spec, "openai"):
         embedder: Embedder = part("remote_embedder", "scale", f"--encoder {spec}")(spec)
         return embedder
-    module, found, factory = spec.partition(":")
-    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
-        made = load_object(spec)()
-        if not isinstance(made, Embedder):
-            raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
-        return made
-    named: Embedder = part("encoder", "sentence-transformers", f"--encoder {spec}")(spec)
-    return named
+    made = _made(spec)
+    if made is None:
+        made = part("encoder", "sentence-transformers", f"--encoder {spec}")(spec)
+    if not isinstance(made, Embedder):
+        raise ConfigError(f"{spec} returned a {type(made).__name__}, expected an Embedder")
+    return made
+
+
+def _made(spec: str) -> Any:
+    """What ``factory()`` of ``module:factory`` returns; None for a word of another form."""
+    module, _, factory = spec.partition(":")
+    named = module.replace(".", "").isidentifier() and factory.isidentifier()
+    return load_object(spec)() if named else None
 
 
 def _names_server(spec: str, *engines: str) -> bool:
@@ -302,9 +312,7 @@ def uncached_judge(spec: str) -> Judge:
     if name.startswith("llm:"):
         model = OpenAICompatibleLLM(name.removeprefix("llm:"), base_url=url or None)
         return LLMJudge(model)
-    module, found, factory = spec.partition(":")
-    if found and module.replace(".", "").isidentifier() and factory.isidentifier():
-        made = load_object(spec)()
+    if (made := _made(spec)) is not None:
         if not isinstance(made, Judge):
             raise ConfigError(f"{spec} returned a {type(made).__name__}, expected a Judge")
         return made

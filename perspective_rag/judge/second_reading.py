@@ -17,6 +17,7 @@ from perspective_rag.judge.support import (
     is_judged,
     listed,
     related,
+    relevance_on_scale,
     rule_of,
     support_matrix,
 )
@@ -78,7 +79,8 @@ def second_reading(
     ]
     try:
         passages = [pool[c.row].passage for c in cells]
-        read = second.read_again(sides, passages, np.array(first))
+        near = relevance_on_scale([pool[c.row] for c in cells], request.scale)
+        read = second.read_again(sides, passages, np.array(first), near)
         found = yield from checked(second.name, read, (len(cells), 2))
     except (ConfigError, MissingDependency):
         raise

@@ -225,11 +225,12 @@ class SideWeights:
     P(supports A) is the logistic function of
 
         own x(A) + rival x(B) + fast f(A) + fast_rival f(B) + bias
-        + r (personal + own_personal x(A) + fast_personal f(A))
+        + r (personal + own_personal x(A) + fast_personal f(A)) + relevance (c - usual)
 
     and for B the same with A and B exchanged; x is the log-odds of the larger judge, f that of the
-    fast one, r how personal the passage is (``personal``): in letters and talk both judges are
-    surer than they are right.
+    fast one, r how personal the passage is (``personal``), c the cosine of passage and question
+    (``usual`` where it is not known). Both judges are surer than they are right in letters and
+    talk, and of arguments about a neighbouring question.
     """
 
     own: float = 1.0
@@ -240,15 +241,24 @@ class SideWeights:
     personal: float = 0.0
     own_personal: float = 0.0
     fast_personal: float = 0.0
+    relevance: float = 0.0
+    usual: float = 0.0
 
-    def support(self, larger: Matrix, texts: Sequence[str], fast: Matrix | None = None) -> Matrix:
+    def support(
+        self,
+        larger: Matrix,
+        texts: Sequence[str],
+        relevance: Vector,
+        fast: Matrix | None = None,
+    ) -> Matrix:
         """P(supports A), P(supports B), shape (n, 2), from each judge's own, of the same shape, and
-        from the n texts that they read.
+        from the n texts that they read and these texts' ``relevance`` (n,), NaN where unknown.
         """
         r = np.array([[personal(text)] for text in texts]).reshape(-1, 1)
         x = log_odds(larger)
         evidence = (self.own + self.own_personal * r) * x + self.rival * x[:, ::-1]
         evidence += self.bias + self.personal * r
+        evidence += self.relevance * np.nan_to_num(np.asarray(relevance) - self.usual)[:, None]
         if fast is not None:
             f = log_odds(fast)
             evidence += (self.fast + self.fast_personal * r) * f + self.fast_rival * f[:, ::-1]

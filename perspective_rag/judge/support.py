@@ -319,7 +319,7 @@ def read_passages(
     are judged one by one. ``scale`` says what the cosines to the question mean, as
     ``relevance_scale`` does; without it the judge is told none. Raises what the judge raises.
     """
-    relevance = _on_scale(candidates, scale)
+    relevance = relevance_on_scale(candidates, scale)
     passages = [candidate.passage for candidate in candidates]
     return read_beside(judge, perspectives, passages, relevance, exclusive=exclusive)
 
@@ -364,7 +364,7 @@ def _read_list(
     return replace(judged, support=support)
 
 
-def _on_scale(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
+def relevance_on_scale(candidates: Sequence[Candidate], scale: RelevanceFloor | None) -> Vector:
     """How near the candidates are to the question on the packaged encoder's scale, shape (n,), NaN:
     not known.
     """
@@ -532,7 +532,7 @@ def judge_best_first(
                     by, perspectives, chosen, exclusive=exclusive, scale=scale
                 )
             else:
-                near = _on_scale(chosen, scale)
+                near = relevance_on_scale(chosen, scale)
                 judged = yield from _read_list(
                     lists, question, perspectives, chosen, near, exclusive
                 )

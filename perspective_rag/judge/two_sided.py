@@ -119,11 +119,13 @@ class TwoSidedJudge(LoadedOnce[SidesClassifier]):
         sides: Sequence[tuple[Perspective, Perspective | None]],
         passages: Sequence[Passage],
         first: Matrix,
+        relevance: Vector,
     ) -> Flow[Matrix]:
         """P(passages[i] supports sides[i]), shape (n, 2), from this reading and an earlier one.
 
-        ``first`` (n, 2) is what the earlier judge said, NaN where it said nothing. A side without
-        another (None) is read beside its negation. NaN where the model failed.
+        ``first`` (n, 2) is what the earlier judge said, ``relevance`` (n,) the cosine to the
+        question, NaN where unknown. A side without another (None) is read beside its negation. NaN
+        where the model failed.
         """
         triples = [
             (one.text, other.text if other is not None else self._negate(one.text), passage.text)
@@ -137,13 +139,13 @@ class TwoSidedJudge(LoadedOnce[SidesClassifier]):
         if failed:
             not_judged(self.name, failed, len(triples), reply.error)
         texts = [each.text for each in passages]
-        alone = self.settings.alone.weights.support(found, texts)
+        alone = self.settings.alone.weights.support(found, texts, relevance)
         beside = self.settings.beside_fast
         if beside is None:
             return alone
         known = ~np.isnan(first).any(axis=1, keepdims=True)
         moved = self.settings.alone.rule.moved(alone, beside.rule)
-        return np.where(known, beside.weights.support(found, texts, first), moved)
+        return np.where(known, beside.weights.support(found, texts, relevance, first), moved)
 
     def probabilities(self, triples: Sequence[tuple[str, str, str]]) -> Matrix:
         """P(text supports first), P(it supports second) of (first, second, text), shape (n, 2).

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from perspective_rag.answer.standing import unread
-from perspective_rag.errors import ConfigError, check_component
+from perspective_rag.errors import ConfigError, between, check_component
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.local.onnx_minilm import OnnxMiniLM
@@ -41,6 +41,19 @@ class Score:
     reason: str
 
 
+class ReaderArguments(TypedDict, total=False):
+    """The parameters of ``ContextReader`` that a metric hands on, as keywords."""
+
+    judge: Judge | Literal["default"]
+    embedder: Embedder | Literal["default"] | None
+    extractor: Extractor | None
+    perspectives: Perspectives | None
+    min_support: float | None
+    relevance_floor: float | None
+    calibration: Calibration | Mapping[str, Any] | str | Path | None
+    silent_score: float | None
+
+
 class ContextReader:
     """Has a judge read the contexts that a RAG chain retrieved for a question; nothing is searched.
 
@@ -55,6 +68,8 @@ class ContextReader:
         min_support: As in ``PipelineOptions``.
         relevance_floor: As in ``PipelineOptions``.
         calibration: As in ``PipelineOptions``.
+        silent_score: In [0, 1]: for a metric, its value where no context is about the question.
+            None: no score.
         timeout: As in ``PipelineOptions``.
         limiter: As in ``PerspectivePipeline``.
 
@@ -73,9 +88,15 @@ class ContextReader:
         min_support: float | None = None,
         relevance_floor: float | None = None,
         calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
+        silent_score: float | None = None,
         timeout: float | None = 60.0,
         limiter: Limiter | None = None,
     ) -> None:
+        if silent_score is not None:
+            between("silent_score", silent_score)
+        self.silent_score = silent_score
+        self.extractor, self.calibration = extractor, calibration
+        self.min_support, self.relevance_floor = min_support, relevance_floor
         if isinstance(judge, str) and judge == "default":
             judge = packaged_judge()
         if isinstance(embedder, str) and embedder == "default":

@@ -78,7 +78,12 @@ class OnnxMiniLM:
         self._batch_size = count("batch_size", batch_size)
         self._threads = None if threads is None else count("threads", threads)
         self._model_path = _packaged_model()
-        self.__setstate__({})
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None
+        self._workers = ThreadPoolExecutor(self._threads or cores(), "perspective-rag-embedding")
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the loaded model, so that it can be copied and sent to another process."""
@@ -86,9 +91,7 @@ class OnnxMiniLM:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
-        self._workers = ThreadPoolExecutor(self._threads or cores(), "perspective-rag-embedding")
+        self._set_up()
 
     @cached_property
     def name(self) -> str:

@@ -6,32 +6,26 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any
 
-from perspective_rag.errors import ConfigError, MissingDependency, check_component
-from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.request import Telemetry
+from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.judge.cross_encoder import packaged_judge
 from perspective_rag.judge.llm_list import LLMListJudge
 from perspective_rag.judge.models import onnx_runtime
 from perspective_rag.judge.two_sided import TwoSidedJudge
 from perspective_rag.judge.wrapped import Watch, WatchedJudge
 from perspective_rag.local.callables import CallableStore
+from perspective_rag.local.frameworks import WrapperParts
 from perspective_rag.options import PipelineOptions
-from perspective_rag.perspectives.find import SkipIf
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.reading import RuleExtractor
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.protocols import LLM, Embedder, Expander, Extractor, Judge, Selector, Store
+from perspective_rag.protocols import LLM, Embedder, Judge, Store
 from perspective_rag.types import Passage
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 PACKAGE = "perspective_rag_judge"
 _LOGGER = logging.getLogger("perspective_rag")
@@ -89,71 +83,64 @@ def second_judge_of(judge: Any, llm: Any = None) -> TwoSidedJudge | None:
     return larger_judge() if default and llm is None else None
 
 
-class PipelineParts(TypedDict, total=False):
-    """What a wrapper hands on to the pipeline as it is."""
-
-    embedder: Embedder | None
-    expander: Expander | None
-    selector: Selector | None
-    skip_if: SkipIf | None
-    limiter: Limiter | None
-    telemetry: Telemetry | None
-    options: PipelineOptions | None
-
-
 def wrapped_pipeline(
     store: Store,
+    parts: WrapperParts,
     *,
-    judge: Judge | Literal["default"] | None,
-    llm: LLM | None,
-    extractor: Extractor | None,
-    dedup_key: str | Callable[[Any], Any] | None,
-    watch: Watch | None = None,
+    embedder: Embedder | None = None,
+    llm: LLM | None = None,
     llm_name: str = "llm",
-    **parts: Unpack[PipelineParts],
+    watch: Watch | None = None,
+    options: PipelineOptions | None = None,
 ) -> PerspectivePipeline:
     """Makes the pipeline behind a wrapper.
 
     Args:
         store: What is searched.
-        judge: "default": ``llm``, which reads all candidates in one call, with the packaged judge
-            behind it, or that judge alone.
+        parts: What the wrapper was given. ``judge="default"`` is ``llm``, which reads all
+            candidates in one call, with the packaged judge behind it, or that judge alone.
+        embedder: Embeds questions, and passages that come without vectors.
         llm: Names the perspectives of a question, with the rules to fall back on.
-        extractor: Finds the perspectives in place of ``llm``.
-        dedup_key: A metadata key, or a function of the framework's document, which is the
-            ``source`` of a passage.
-        watch: Makes the judge a ``WatchedJudge``; None: nobody watches.
         llm_name: What the wrapper calls its parameter ``llm``.
-        **parts: Further parameters of ``PerspectivePipeline``.
+        watch: Makes the judge a ``WatchedJudge``; None: nobody watches.
+        options: In place of those of ``parts``.
 
     Returns:
         The pipeline.
 
     Raises:
-        ConfigError: ``llm`` and ``extractor`` are both given, or a component or an option cannot be
+        ConfigError: ``llm`` and an extractor are both given, or a component or an option cannot be
             used.
         CapabilityError: An option needs a component that is missing, or a store of another kind.
     """
-    second_judge = second_judge_of(judge, llm)
-    if isinstance(judge, str) and judge == "default":
+    judge: Judge | None
+    if isinstance(parts.judge, str):
         judge = packaged_judge()
         judge = judge if llm is None else LLMListJudge(llm, fallback=judge)
-    elif judge is not None:
-        check_component("judge", judge, framework='"default", None')
-    if llm is not None and extractor is not None:
-        raise ConfigError(
-            f"{llm_name}= and extractor= both find the perspectives: pass one of them"
-        )
+    else:
+        judge = parts.judge
+    extractor = parts.extractor
     if llm is not None:
+        if extractor is not None:
+            raise ConfigError(
+                f"{llm_name}= and extractor= both find the perspectives: pass one of them"
+            )
         extractor = LLMExtractor(llm, fallback=RuleExtractor())
-    of_source = dedup_key if callable(dedup_key) else None
+    key = parts.dedup_key
+    of_source = key if callable(key) else None
     return PerspectivePipeline(
         store,
+        embedder=embedder,
         judge=judge if watch is None or judge is None else WatchedJudge(judge, watch),
-        second_judge=second_judge,
+        second_judge=second_judge_of(parts.judge, llm),
         extractor=extractor,
-        dedup_key=dedup_key if of_source is None else lambda passage: of_source(passage.source),
-        **parts,
+        expander=parts.expander,
+        selector=parts.selector,
+        skip_if=parts.skip_if,
+        dedup_key=key if of_source is None else lambda passage: of_source(passage.source),
+        limiter=parts.limiter,
+        telemetry=parts.telemetry,
+        options=parts.options if options is None else options,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from perspective_rag.local.annotations import report_in
 
 TOOL_NAME = "search_every_side"
 TOOL_DESCRIPTION = (
@@ -29,20 +31,23 @@ def tool_perspectives(given: Sequence[str] | None) -> list[str] | None:
     return [text for text in given or () if text.strip()] or None
 
 
-def tool_text(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+def tool_text(found: Iterable[tuple[Mapping[str, Any], str]]) -> str:
     """Writes what a tool tells a model: numbered passages, their sides, and the sides without one.
 
     Args:
-        found: Title, text and report (see ``report_in``) of each passage, in their order.
+        found: Metadata (see ``report_in``) and text of each document that a wrapper returned.
 
     Returns:
         The text of the tool's message.
     """
-    lines = [_passage(n, *each) for n, each in enumerate(found, start=1)]
-    sides = {name: text for _, _, report in found for name, text in report["sides"].items()}
-    listed = {name for _, _, report in found for name in report["supports"]}
+    lines, reports = [], []
+    for number, (metadata, text) in enumerate(found, start=1):
+        reports.append(report_in(metadata))
+        lines.append(_passage(number, str(metadata.get("title") or ""), text, reports[-1]))
+    sides = {name: text for report in reports for name, text in report["sides"].items()}
+    listed = {name for report in reports for name in report["supports"]}
     lacking = [text for name, text in sides.items() if name not in listed]
-    states = [report["state"] for _, _, report in found]
+    states = [report["state"] for report in reports]
     if lacking and "not judged" in states:
         lines.append(f"Whether a passage supports a side was not judged: {'; '.join(lacking)}")
     elif lacking:

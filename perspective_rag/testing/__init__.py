@@ -16,7 +16,6 @@ from perspective_rag.testing.standins import (
     ScriptedLLM,
     TableJudge,
 )
-from perspective_rag.testing.store_table import StoreTable
 from perspective_rag.testing.stores import STORE_CHECKS, StoreCase, check_store
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "RuleJudge",
     "ScriptedLLM",
     "StoreCase",
-    "StoreTable",
     "TableJudge",
     "check_judge",
     "check_store",

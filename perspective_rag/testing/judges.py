@@ -22,6 +22,7 @@ from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.protocols import Judge
+from perspective_rag.testing.samples import expect
 from perspective_rag.types import Matrix, Passage, Perspective
 
 _CLAIM = "The old harbour should become a car park."
@@ -75,11 +76,11 @@ def check_judge(case: JudgeCase) -> dict[str, str]:
 def shape(case: JudgeCase) -> str:
     """One row a passage, one column a perspective, and a threshold in [0, 1]."""
     judge = case.make()
-    _expect(isinstance(judge, Judge), f"{type(judge).__name__} does not fit protocols.Judge")
-    _expect(0.0 <= judge.threshold <= 1.0, f"threshold {judge.threshold} is outside [0, 1]")
+    expect(isinstance(judge, Judge), f"{type(judge).__name__} does not fit protocols.Judge")
+    expect(0.0 <= judge.threshold <= 1.0, f"threshold {judge.threshold} is outside [0, 1]")
     found = _table(judge).shape
     wanted = (len(PASSAGES), len(PERSPECTIVES))
-    _expect(found == wanted, f"shape {found}, expected (passages, perspectives) = {wanted}")
+    expect(found == wanted, f"shape {found}, expected (passages, perspectives) = {wanted}")
     return str(found)
 
 
@@ -88,9 +89,9 @@ def value_range(case: JudgeCase) -> str:
     book = Recorder()
     table = _table(case.make(), book=book)
     known = table[~np.isnan(table)]
-    _expect(bool(np.all((known >= 0) & (known <= 1))), f"values outside [0, 1]: {known}")
+    expect(bool(np.all((known >= 0) & (known <= 1))), f"values outside [0, 1]: {known}")
     silent = np.isnan(table).any() and not book.degradations
-    _expect(not silent, "pairs are NaN, and no degradation was recorded")
+    expect(not silent, "pairs are NaN, and no degradation was recorded")
     return f"{known.min():.2f} to {known.max():.2f}" if known.size else "all NaN"
 
 
@@ -104,9 +105,9 @@ def empty_inputs(case: JudgeCase) -> str:
     ):
         found = _table(judge, perspectives, passages, book).shape
         wanted = (len(passages), len(perspectives))
-        _expect(found == wanted, f"shape {found}, expected {wanted}")
+        expect(found == wanted, f"shape {found}, expected {wanted}")
     judged = book.counts.get("judged_pairs", 0)
-    _expect(judged == 0, f"{judged} pairs were judged where there are none")
+    expect(judged == 0, f"{judged} pairs were judged where there are none")
     return "no call"
 
 
@@ -148,8 +149,8 @@ def sync_and_async(case: JudgeCase) -> str:
     books = Recorder(), Recorder()
     first = run(case.make().judge(PERSPECTIVES, PASSAGES), books[0], _LIMITS)
     second = asyncio.run(arun(case.make().judge(PERSPECTIVES, PASSAGES), books[1], _LIMITS))
-    _expect(books[0].calls == books[1].calls, f"calls {books[0].calls} and {books[1].calls}")
-    _expect(books[0].counts == books[1].counts, f"counts {books[0].counts} and {books[1].counts}")
+    expect(books[0].calls == books[1].calls, f"calls {books[0].calls} and {books[1].calls}")
+    expect(books[0].counts == books[1].counts, f"counts {books[0].counts} and {books[1].counts}")
     return _same(np.asarray(first), np.asarray(second), case, "sync and async differ")
 
 
@@ -159,8 +160,8 @@ def failure(case: JudgeCase) -> str:
         return "not tried"
     book = Recorder()
     table = _table(case.failing(), book=book)
-    _expect(bool(np.isnan(table).all()), f"a failing model gave verdicts: {table}")
-    _expect(bool(book.degradations), "a failing model was not recorded")
+    expect(bool(np.isnan(table).all()), f"a failing model gave verdicts: {table}")
+    expect(bool(book.degradations), "a failing model was not recorded")
     try:
         _table(case.failing(), book=Recorder(strict=True))
     except JudgeError:
@@ -194,12 +195,7 @@ def _table(
 
 def _same(one: Matrix, other: Matrix, case: JudgeCase, complaint: str) -> str:
     gaps = np.abs(one - other)
-    _expect(bool(np.array_equal(np.isnan(one), np.isnan(other))), f"{complaint}: NaN moves")
+    expect(bool(np.array_equal(np.isnan(one), np.isnan(other))), f"{complaint}: NaN moves")
     most = float(np.nanmax(gaps)) if (~np.isnan(gaps)).any() else 0.0
-    _expect(most <= case.tolerance, f"{complaint}: by {most:.2g}, at most {case.tolerance:g}")
+    expect(most <= case.tolerance, f"{complaint}: by {most:.2g}, at most {case.tolerance:g}")
     return f"within {most:.1g}"
-
-
-def _expect(holds: bool, complaint: str) -> None:
-    if not holds:
-        raise AssertionError(complaint)

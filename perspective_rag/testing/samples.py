@@ -104,3 +104,9 @@ def fused_rankings(method: str, fetch_k: int) -> dict[str, float]:
         rankings.append(np.argsort(-(left @ turned), kind="stable")[:fetch_k])
     names = [[SAMPLE[index].id for index in ranking] for ranking in rankings]
     return reciprocal_rank_fusion(names, weights=[QUESTION_WEIGHT, 1.0, 1.0])
+
+
+def expect(holds: bool, problem: str) -> None:
+    """Raises AssertionError; a plain assert would be gone under ``python -O``."""
+    if not holds:
+        raise AssertionError(problem)

@@ -131,8 +131,36 @@ class MemoryStore:
         ]
 
 
-@dataclass(slots=True)
-class TableJudge:
+class _PairJudge:
+    """What judges that answer pair by pair have in common; ``judged`` are the pairs."""
+
+    judged: list[tuple[str, str]]
+
+    def judge(
+        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
+    ) -> Flow[Matrix]:
+        """Gets P(support) of every pair.
+
+        Args:
+            perspectives: m statements.
+            passages: n passages.
+
+        Returns:
+            P(support), shape (n, m).
+        """
+        return judge_at_once(self._look_up, perspectives, passages)
+
+    def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
+        self.judged.extend((passage.id, each.id) for passage in passages for each in perspectives)
+        rows = [[self._verdict(passage, each) for each in perspectives] for passage in passages]
+        return np.array(rows, dtype=float).reshape(len(passages), len(perspectives))
+
+    def _verdict(self, passage: Passage, perspective: Perspective) -> float:
+        raise NotImplementedError
+
+
+@dataclass
+class TableJudge(_PairJudge):
     """A judge that looks its answers up.
 
     Args:
@@ -155,37 +183,21 @@ class TableJudge:
     name: str = "table"
     judged: list[tuple[str, str]] = field(default_factory=list)
 
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """Looks up every pair.
-
-        Args:
-            perspectives: m statements.
-            passages: n passages.
-
-        Returns:
-            P(support), shape (n, m).
-        """
-        return judge_at_once(self._look_up, perspectives, passages)
-
     def _look_up(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
         time.sleep(self.delay)
         if self.before is not None:
             self.before(perspectives, passages)
-        self.judged.extend(
-            (passage.id, perspective.id) for passage in passages for perspective in perspectives
-        )
+        table = super()._look_up(perspectives, passages)
         if any(passage.id in self.failing for passage in passages):
             raise RuntimeError("the judge fails on this batch")
-        return np.array(
-            [[self.table.get((a.id, b.id), self.default) for b in perspectives] for a in passages],
-            dtype=float,
-        ).reshape(len(passages), len(perspectives))
+        return table
+
+    def _verdict(self, passage: Passage, perspective: Perspective) -> float:
+        return self.table.get((passage.id, perspective.id), self.default)
 
 
-@dataclass(slots=True)
-class RuleJudge:
+@dataclass
+class RuleJudge(_PairJudge):
     """A judge that asks a function; what the function raises is raised.
 
     Args:
@@ -200,26 +212,8 @@ class RuleJudge:
     threshold: float = 0.5
     judged: list[tuple[str, str]] = field(default_factory=list)
 
-    def judge(
-        self, perspectives: Sequence[Perspective], passages: Sequence[Passage]
-    ) -> Flow[Matrix]:
-        """Asks the function for every pair.
-
-        Args:
-            perspectives: m statements.
-            passages: n passages.
-
-        Returns:
-            P(support), shape (n, m).
-        """
-        return judge_at_once(self._ask, perspectives, passages)
-
-    def _ask(self, perspectives: Sequence[Perspective], passages: Sequence[Passage]) -> Matrix:
-        self.judged.extend((passage.id, each.id) for passage in passages for each in perspectives)
-        return np.array(
-            [[self.rule(passage, each) for each in perspectives] for passage in passages],
-            dtype=float,
-        ).reshape(len(passages), len(perspectives))
+    def _verdict(self, passage: Passage, perspective: Perspective) -> float:
+        return self.rule(passage, perspective)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
@@ -24,7 +25,7 @@ from perspective_rag.flow import driver as threads
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.testing import samples
-from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE
+from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE, expect
 from perspective_rag.testing.standins import HashEmbedder
 from perspective_rag.types import Hit, Passage, RetrievalResult, Vector
 
@@ -90,26 +91,20 @@ def search(case: StoreCase) -> str:
     return "by vector"
 
 
-def pap(case: StoreCase) -> str:
-    """Searches by projected vectors, fused: the scores that the formulas give."""
+def projected(case: StoreCase, name: str, fetch_k: int) -> str:
+    """Searches by projected vectors, fused: the scores that the formulas give. "pap+" projects the
+    passages too.
+    """
     store, embedder = case.filled()
-    if not store.takes_vector:
-        return refused_projection(store, embedder)
-    result = ask(store, embedder, projection="pap", fusion="rrf", fetch_k=9, k=9)
-    expect_fused(result, samples.fused_rankings("pap", 9))
-    return "exact"
-
-
-def pap_plus(case: StoreCase) -> str:
-    """The same with the passages projected too, over the whole store."""
-    store, embedder = case.filled()
-    if not store.takes_vector:
-        return refused_projection(store, embedder)
-    everything = len(SAMPLE)
-    options = {"projection": "pap+", "fusion": "rrf", "fetch_k": everything, "k": 9}
-    result = ask(store, embedder, **options)
-    expect_fused(result, samples.fused_rankings("pap+", everything))
-    return "exact"
+    options = {"projection": name, "fusion": "rrf", "fetch_k": fetch_k, "k": 9}
+    if store.takes_vector:
+        expect_fused(ask(store, embedder, **options), samples.fused_rankings(name, fetch_k))
+        return "exact"
+    try:
+        ask(store, embedder, **options)
+    except CapabilityError:  # said before any search
+        return "refused"
+    raise AssertionError("a store that searches by text alone took a projection")
 
 
 def filters(case: StoreCase) -> str:
@@ -122,13 +117,13 @@ def filters(case: StoreCase) -> str:
         except Exception:  # stores refuse by errors of their own; that there is one is the finding
             return "refused"
         raise AssertionError("the case has no filter, and the store refuses none: is it ignored?")
-    vector = samples.vector(QUESTION) if store.takes_vector else None
     for k in (2, len(SAMPLE)):
-        for found in both_ways(store, QUESTION, vector, k=k, filter=case.filter):
+        for found in both_ways(store, QUESTION, k=k, filter=case.filter):
             names = {hit.passage.id for hit in found}
             expect(names <= wanted, f"{len(names - wanted)} hits do not pass the filter")
             expect(len(names) == min(k, len(wanted)), f"{len(names)} of {len(wanted)} came, k={k}")
-    result = ask(store, embedder, filter=case.filter, k=len(SAMPLE), projection=turned(store))
+    projection = "pap" if store.takes_vector else "none"  # searches of every kind
+    result = ask(store, embedder, filter=case.filter, k=len(SAMPLE), projection=projection)
     expect({p.id for p in result.passages} == wanted, "a search of the request had no filter")
     return "all searches"
 
@@ -185,9 +180,8 @@ def vectors(case: StoreCase) -> str:
 def more_than_there_are(case: StoreCase) -> str:
     """k above the number of passages gives all of them, each once."""
     store, _ = case.filled()
-    vector = samples.vector(QUESTION) if store.takes_vector else None
     for k in (1, len(SAMPLE), 10 * len(SAMPLE)):
-        names = [hit.passage.id for hit in store.search(QUESTION, vector, k=k)]
+        names = [passage.id for passage in found_by(store, QUESTION, k)]
         expect(len(names) == min(k, len(SAMPLE)), f"k={k} of {len(SAMPLE)} gave {len(names)}")
         expect(len(names) == len(set(names)), "a passage came twice")
     return "all there are"
@@ -197,8 +191,7 @@ def empty(case: StoreCase) -> str:
     """A store without passages finds nothing, and nothing breaks."""
     embedder = HashEmbedder()
     store = case.fill((), embedder)
-    vector = samples.vector(QUESTION) if store.takes_vector else None
-    for found in both_ways(store, QUESTION, vector, k=5, filter=None):
+    for found in both_ways(store, QUESTION, k=5):
         expect(not found, f"an empty store found {len(found)} passages")
     expect(not ask(store, embedder).passages, "an empty store gave passages")
     return "no hits"
@@ -209,17 +202,16 @@ def deleted(case: StoreCase) -> str:
     if case.remove is None:
         return "cannot delete"
     store = case.fill(SAMPLE, HashEmbedder())
-    vector = samples.vector(QUESTION) if store.takes_vector else None
-    before = store.search(QUESTION, vector, k=6)
-    gone = [before[0].passage, before[3].passage]
+    before = found_by(store, QUESTION, 6)
+    gone = [before[0], before[3]]
     case.remove(store, [passage.id for passage in gone])
-    after = [hit.passage.id for hit in store.search(QUESTION, vector, k=len(SAMPLE))]
+    after = [passage.id for passage in found_by(store, QUESTION, len(SAMPLE))]
     expect(len(after) == len(SAMPLE) - 2, f"{len(after)} left of {len(SAMPLE)} less 2")
     expect(not {p.id for p in gone} & set(after), "a deleted passage was found")
     if isinstance(store, KeepsEmbeddings):
-        rows = store.embeddings_of([gone[0], before[1].passage])
+        rows = store.embeddings_of([gone[0], before[1]])
         expect(bool(np.isnan(rows[0]).all()), "a deleted passage has a vector")
-        kept = samples.vector(before[1].passage.text)
+        kept = samples.vector(before[1].text)
         expect(bool(np.allclose(rows[1], kept, atol=TOLERANCE)), "another's vector changed")
     return "gone"
 
@@ -229,8 +221,7 @@ def duplicates(case: StoreCase) -> str:
     twin = Passage(samples.name_of("twin"), SAMPLE[0].text, {**SAMPLE[0].metadata})
     embedder = HashEmbedder()
     store = case.fill((*SAMPLE, twin), embedder)
-    vector = samples.vector(twin.text) if store.takes_vector else None
-    names = [hit.passage.id for hit in store.search(twin.text, vector, k=2)]
+    names = [passage.id for passage in found_by(store, twin.text, 2)]
     expect(set(names) == {twin.id, SAMPLE[0].id}, "the same text under two ids did not come twice")
     found = [p.id for p in ask(store, embedder, k=len(SAMPLE) + 1).passages]
     expect(len(found) == len(set(found)), "a passage came twice")
@@ -241,20 +232,19 @@ def asynchronous(case: StoreCase) -> str:
     """``asearch`` gives what ``search`` gives, in one event loop after another."""
     store, _ = case.filled()
     for text in samples.QUERIES[:2]:
-        vector = samples.vector(text) if store.takes_vector else None
-        one, other = both_ways(store, text, vector, k=7, filter=None)
+        one, other = both_ways(store, text, k=7)
         expect([h.passage.id for h in one] == [h.passage.id for h in other], "another order")
         expect([h.score for h in one] == [h.score for h in other], "other scores")
     with patch.object(threads, "start", side_effect=threads.start) as started:
-        asyncio.run(store.asearch(QUESTION, vector, k=3))
+        both_ways(store, QUESTION, k=3)
     return "in a thread" if started.called else "its own"
 
 
 STORE_CHECKS: Mapping[str, Callable[[StoreCase], str]] = MappingProxyType(
     {
         "search": search,
-        "PAP": pap,
-        "PAP+": pap_plus,
+        "PAP": partial(projected, name="pap", fetch_k=9),
+        "PAP+": partial(projected, name="pap+", fetch_k=len(SAMPLE)),
         "filter": filters,
         "score": scores,
         "vectors": vectors,
@@ -278,31 +268,21 @@ def ask(
 
 
 def both_ways(
-    store: Store, text: str, vector: Vector | None, *, k: int, filter: Any
+    store: Store, text: str, *, k: int, filter: Any = None
 ) -> tuple[Sequence[Hit], Sequence[Hit]]:
     """What ``search`` and ``asearch`` find."""
-    there = asyncio.run(_search_async(store, text, vector, k=k, filter=filter))
-    return store.search(text, vector, k=k, filter=filter), there
+    vector = samples.vector(text) if store.takes_vector else None
+
+    async def later() -> Sequence[Hit]:
+        return await store.asearch(text, vector, k=k, filter=filter)
+
+    return store.search(text, vector, k=k, filter=filter), asyncio.run(later())
 
 
-async def _search_async(
-    store: Store, text: str, vector: Vector | None, *, k: int, filter: Any
-) -> Sequence[Hit]:
-    return await store.asearch(text, vector, k=k, filter=filter)
-
-
-def turned(store: Store) -> str:
-    """The projection under which a request makes searches of every kind."""
-    return "pap" if store.takes_vector else "none"
-
-
-def refused_projection(store: Store, embedder: HashEmbedder) -> str:
-    """A projection needs a search by vector, and its absence is said before any search."""
-    try:
-        ask(store, embedder, projection="pap")
-    except CapabilityError:
-        return "refused"
-    raise AssertionError("a store that searches by text alone took a projection")
+def found_by(store: Store, text: str, k: int) -> list[Passage]:
+    """What ``search`` finds."""
+    vector = samples.vector(text) if store.takes_vector else None
+    return [hit.passage for hit in store.search(text, vector, k=k)]
 
 
 def expect_nearest(hits: Sequence[Hit], vector: Vector, k: int) -> None:
@@ -321,9 +301,3 @@ def expect_fused(result: RetrievalResult, expected: Mapping[str, float]) -> None
     expect(bool(np.allclose(list(found.values()), best, atol=1e-9)), f"{found} against {best}")
     own = [expected.get(name, 0.0) for name in found]
     expect(bool(np.allclose(list(found.values()), own, atol=1e-9)), "scores of other passages")
-
-
-def expect(holds: bool, problem: str) -> None:
-    """Raises AssertionError; a plain assert would be gone under ``python -O``."""
-    if not holds:
-        raise AssertionError(problem)

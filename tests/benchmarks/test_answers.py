@@ -16,9 +16,8 @@ from benchmarks.answers.hostile import Attack, followed, measure, read_attacks
 from benchmarks.answers.methods import Reply, Said, methods, sentences
 from benchmarks.answers.scoring import figures, row
 from perspective_rag import Corpus, CorpusError, OnnxMiniLM, Passage, local_pipeline
-from perspective_rag.commands.showing import show
+from perspective_rag.commands.showing import SafeConsole, show
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.reporting.terminal import SafeConsole
 from perspective_rag.testing import RuleJudge, ScriptedLLM
 from perspective_rag.types import Candidate, RetrievalResult, Trace
 from perspective_rag_serve.commands.exporting import html, markdown

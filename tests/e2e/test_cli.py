@@ -308,7 +308,7 @@ def test_a_seed_below_zero_is_refused_with_the_other_arguments(tmp_path, capsys,
     with pytest.raises(SystemExit) as exit_:
         audit(tmp_path, questions, "--retriever=test_cli:only_pro", "--seed=-1")
     assert exit_.value.code == 2
-    assert "a whole number of at least 0 is needed, not '-1'" in capsys.readouterr().err
+    assert "must be an integer of at least 0, not '-1'" in capsys.readouterr().err
 
 
 def breaks():

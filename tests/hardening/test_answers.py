@@ -17,7 +17,7 @@ from perspective_rag import (
     GroundedAnswerer,
     PerspectivePipeline,
 )
-from perspective_rag.answer.citations import citation_keys, without_marks
+from perspective_rag.answer.passages import citation_keys, without_marks
 from perspective_rag.commands.ask import write_json
 from perspective_rag.flow.driver import run
 from perspective_rag.local.chat import markers_in, messages_of

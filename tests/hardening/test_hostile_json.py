@@ -20,7 +20,6 @@ from benchmarks.web.corpora import WebCorpus
 from benchmarks.web.search_results import WebResult
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
-from perspective_rag.calibrate.marks import read_rows
 from perspective_rag.errors import CorpusError
 from perspective_rag.extend import report_in
 from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
@@ -33,6 +32,7 @@ from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.text import from_json
 from perspective_rag.types import PACKAGED, ListingRule
 from perspective_rag_train.append_log import AppendLog
+from perspective_rag_train.calibrate.marks import read_rows
 
 DEEP = "[" * 100_000
 TEXTS = [

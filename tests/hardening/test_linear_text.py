@@ -25,16 +25,16 @@ import pytest
 
 import perspective_rag
 from perspective_rag import PerspectivePipeline
-from perspective_rag.answer.checking import misquoted
-from perspective_rag.answer.citations import without_marks
-from perspective_rag.answer.excerpts import without_headings
+from perspective_rag.answer.answer import misquoted
 from perspective_rag.answer.extractive import ExtractiveAnswerer
-from perspective_rag.answer.grounded import GroundedAnswerer
-from perspective_rag.answer.reported import is_reported, only_reports
+from perspective_rag.answer.grounded import GroundedAnswerer, claims_in
+from perspective_rag.answer.passages import without_headings, without_marks
 from perspective_rag.answer.sentences import (
     argues,
     demands,
+    is_reported,
     nearest,
+    only_reports,
     polished,
     quotable,
     restates,
@@ -43,7 +43,6 @@ from perspective_rag.answer.sentences import (
     tells,
 )
 from perspective_rag.answer.standing import standing
-from perspective_rag.answer.streaming import ClaimReader
 from perspective_rag.commands.ask import write_json
 from perspective_rag.errors import PerspectiveRAGError, unknown_name
 from perspective_rag.flow.driver import run
@@ -213,10 +212,8 @@ class _Replies:
 
 
 def _growing(text: str) -> None:
-    reader = ClaimReader()
     whole = '{"claims": [' + json.dumps({"text": text}) + text
-    for start in range(0, len(whole), 8):
-        reader.feed(whole[start : start + 8])
+    list(claims_in(whole[start : start + 8] for start in range(0, len(whole), 8)))
 
 
 def _filled(text: str) -> Prompt:

@@ -22,8 +22,8 @@ from perspective_rag import (
     arun,
     run,
 )
+from perspective_rag.audit.measure import measure
 from perspective_rag.audit.questions import AuditQuestion
-from perspective_rag.audit.reading import Reading
 from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
 from perspective_rag.flow.request import Recorder
 from perspective_rag.perspectives.reading import both_sides
@@ -132,13 +132,12 @@ def test_an_audit_whose_encoder_fails_with_a_key():
         embed_queries = fails
 
     question = AuditQuestion("1", "Should zoos be closed?", both_sides("Zoos should be closed"))
-    asked = [(question, SAMPLE[:2])]
-    reading = Reading(RuleJudge(lambda *given: 0.5), Failing())
-    reading.judged(asked, strict=False, on_question=lambda number: None)
-    [found] = reading.problems
+    judge, options = RuleJudge(lambda *given: 0.5), {"k": 2, "depth": 2, "encoder": Failing()}
+    store = MemoryStore(SAMPLE, takes_vector=False)
+    [found] = measure([question], store, None, judge, **options).degradations
     assert without_key(str(found.to_dict()) + whole(found.error))
     with pytest.raises(ConnectionError) as caught:
-        reading.judged(asked, strict=True, on_question=lambda number: None)
+        measure([question], store, None, judge, strict=True, **options)
     assert without_key(whole(caught.value))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from perspective_rag.cli import main
-from perspective_rag.reporting.terminal import SafeConsole
+from perspective_rag.commands.showing import SafeConsole
 from perspective_rag.text import escaped, printable
 from perspective_rag.types import (
     Candidate,

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from perspective_rag import CallableJudge
-from perspective_rag.testing import StoreTable
 from tests.integrations.conforming import DOCUMENT
 from tests.integrations.samples import QUESTION, SIDES, TEXTS
+from tests.integrations.store_table import StoreTable
 
 TRUTH = {(name, SIDES[name[:-2]]): 0.9 for name in TEXTS if name[:-2] in SIDES}
 DIMENSIONS = 32

@@ -173,9 +173,9 @@ def test_a_langchain_document_has_a_number_for_its_score_or_no_key():
         for i, scores in enumerate(given)
     )
     found = RetrievalResult(QUESTION, candidates, (), None, Trace())
-    first, second = documents_of(found)
+    first, second = documents_of(found, "similarity")
     assert first.metadata["relevance_score"] == 0.2
     assert "relevance_score" not in second.metadata, "not None, and not what another search left"
     assert second.metadata["key"] == "kept"
-    chosen = documents_of(found, score_kind="selection")
+    chosen = documents_of(found, "selection")
     assert [each.metadata["relevance_score"] for each in chosen] == [0.9, 0.5]

@@ -82,7 +82,7 @@ def imported_from(path):
 
 def test_integrations_import_public_names_only():
     public = {
-        "perspective_rag": set(perspective_rag.__all__),
+        "perspective_rag": {*perspective_rag.__all__, "extend"},
         "perspective_rag.extend": set(extend.__all__),
     }
     files = list((ROOT / "integrations").rglob("*.py"))
@@ -94,8 +94,25 @@ def test_integrations_import_public_names_only():
         for name in names or [""]
         if name not in public.get(module, ())
     ]
+    used = {
+        name for path in files for name in re.findall(r"\bextend\.(\w+)", path.read_text("utf-8"))
+    }
+    assert used <= public["perspective_rag.extend"]
     assert len(files) > 20
     assert not wrong
+
+
+def test_importing_the_langchain_wrapper_loads_no_step_of_the_pipeline():
+    pytest.importorskip("langchain_core")
+    code = (
+        "import sys, langchain_perspective_rag\n"
+        "files = {getattr(m, '__file__', None) or '' for n, m in sys.modules.items() if 'perspective_rag' in n}\n"
+        "print(sum(len(open(f, encoding='utf-8').readlines()) for f in files if f.endswith('.py')))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert int(output.stdout) <= 9_000
 
 
 def test_the_library_imports_no_integration():

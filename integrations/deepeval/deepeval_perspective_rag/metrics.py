@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Literal, TypedDict
+from typing import Any, ClassVar, Literal
 
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
@@ -12,42 +10,15 @@ from deepeval.metrics.utils import construct_verbose_logs
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from typing_extensions import Unpack
 
-from perspective_rag import (
-    Calibration,
-    ConfigError,
-    ContextReader,
-    Perspective,
-    RetrievalResult,
-    Score,
-    coverage_score,
-    listed_score,
-)
-from perspective_rag.extend import Embedder, Extractor, Judge
-
-Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective | str]]
+from perspective_rag import ContextReader, RetrievalResult, Score, coverage_score, listed_score
+from perspective_rag.extend import ReaderArguments
 
 
-class MetricArguments(TypedDict, total=False):
-    """What the metrics take beside their threshold."""
-
-    perspectives: Perspectives | None
-    judge: Judge | Literal["default"]
-    embedder: Embedder | Literal["default"] | None
-    extractor: Extractor | None
-    min_support: float | None
-    relevance_floor: float | None
-    calibration: Calibration | Mapping[str, Any] | str | Path | None
-    silent_score: float | None
-    strict_mode: bool
-    verbose_mode: bool
-    flaky: bool
-
-
-class _ContextMetric(BaseMetric):
+class _ContextMetric(ContextReader, BaseMetric):
     """What both metrics do.
 
     DeepEval makes a metric anew for every test case, from the attributes that are named as
-    parameters are: so each is kept as it is to be given again.
+    parameters are, those of base classes too: ``ContextReader`` keeps its own.
     """
 
     _required_params: ClassVar[list[SingleTurnParams]] = [
@@ -55,44 +26,21 @@ class _ContextMetric(BaseMetric):
         SingleTurnParams.RETRIEVAL_CONTEXT,
     ]
     _title: ClassVar[str]
+    _threshold: ClassVar[float]
     _score: ClassVar[Any]
 
     def __init__(
         self,
-        threshold: float | None = None,
+        threshold: float | Literal["default"] | None = "default",
         *,
-        perspectives: Perspectives | None = None,
-        judge: Judge | Literal["default"] = "default",
-        embedder: Embedder | Literal["default"] | None = "default",
-        extractor: Extractor | None = None,
-        min_support: float | None = None,
-        relevance_floor: float | None = None,
-        calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
-        silent_score: float | None = None,
         strict_mode: bool = False,
         verbose_mode: bool = False,
         flaky: bool = False,
+        **given: Unpack[ReaderArguments],
     ) -> None:
-        if silent_score is not None and not 0.0 <= silent_score <= 1.0:
-            raise ConfigError(f"silent_score must be in [0, 1] or None, got {silent_score!r}")
-        self._reader = ContextReader(
-            judge=judge,
-            embedder=embedder,
-            extractor=extractor,
-            perspectives=perspectives,
-            min_support=min_support,
-            relevance_floor=relevance_floor,
-            calibration=calibration,
-        )
-        self.threshold = 1.0 if strict_mode else threshold
-        self.perspectives = perspectives
-        self.judge = self._reader.judge
-        self.embedder = self._reader.embedder
-        self.extractor = extractor
-        self.min_support = min_support
-        self.relevance_floor = relevance_floor
-        self.calibration = calibration
-        self.silent_score = silent_score
+        super().__init__(**given)
+        asked = self._threshold if threshold == "default" else threshold
+        self.threshold = 1.0 if strict_mode else asked
         self.strict_mode = strict_mode
         self.verbose_mode = verbose_mode
         self.flaky = flaky
@@ -115,12 +63,12 @@ class _ContextMetric(BaseMetric):
             Exception: What the judge raises.
         """
         self._check(test_case)
-        return self._keep(self._reader.read(*self._question_of(test_case)))
+        return self._keep(self.read(*self._question_of(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """The same as ``measure``, without blocking the event loop."""
         self._check(test_case)
-        return self._keep(await self._reader.aread(*self._question_of(test_case)))
+        return self._keep(await self.aread(*self._question_of(test_case)))
 
     def is_successful(self) -> bool | None:
         """Whether the threshold is reached; None, no verdict, where nothing was scored."""
@@ -176,28 +124,21 @@ class PerspectiveCoverageMetric(_ContextMetric):
     topic is no fault of the chain.
 
     Args:
-        threshold: Minimum score; 1.0 asks for every side.
-
-    Keyword Args:
-        perspectives: The sides of every question, or a mapping from question to sides.
-        judge: Reads the contexts; "default": the packaged one.
-        embedder: Tells which contexts are about the question; "default": the packaged one.
-        extractor: Finds the perspectives where none are given; None: by rules.
-        min_support: As in ``PipelineOptions``, like ``relevance_floor`` and ``calibration``.
-        silent_score: Score in [0, 1] where no context is about the question; None: no score.
+        threshold: Minimum score; 1.0, the default, asks for every side. None: no verdict.
         strict_mode: True: the score is 1 where every side is supported, else 0.
         verbose_mode: True: DeepEval prints the steps.
         flaky: DeepEval's.
+        **given: Parameters of ``perspective_rag.ContextReader``: ``perspectives``, ``judge``,
+            ``embedder``, ``extractor``, ``min_support``, ``relevance_floor``, ``calibration``, and
+            ``silent_score``: the score where no context is about the question (None: no score).
 
     Raises:
         ConfigError: An argument cannot be used.
     """
 
     _title = "Perspective Coverage"
+    _threshold = 1.0
     _score = staticmethod(coverage_score)
-
-    def __init__(self, threshold: float | None = 1.0, **given: Unpack[MetricArguments]) -> None:
-        super().__init__(threshold, **given)
 
 
 class ListedSupportMetric(_ContextMetric):
@@ -205,11 +146,9 @@ class ListedSupportMetric(_ContextMetric):
 
     The score is listed contexts / contexts. Low: the chain spends its context on passages that
     argue for no side, or the judge does not see that they do. Parameters, and what has no score,
-    are those of ``PerspectiveCoverageMetric``.
+    are those of ``PerspectiveCoverageMetric``; ``threshold`` is 0.5.
     """
 
     _title = "Listed Support"
+    _threshold = 0.5
     _score = staticmethod(listed_score)
-
-    def __init__(self, threshold: float | None = 0.5, **given: Unpack[MetricArguments]) -> None:
-        super().__init__(threshold, **given)

@@ -8,15 +8,12 @@
 lend LangChain's stores, embeddings and models to a plain ``perspective_rag`` pipeline.
 """
 
-from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.compressor import PerspectiveCompressor
-from langchain_perspective_rag.documents import report_in
-from langchain_perspective_rag.embeddings import PackagedEmbeddings
+from langchain_perspective_rag.embeddings import PackagedEmbeddings, SteerableEmbeddings
 from langchain_perspective_rag.models import LangChainEmbedder, LangChainLLM
 from langchain_perspective_rag.retriever import PerspectiveRetriever
-from langchain_perspective_rag.steering import SteerableEmbeddings
-from langchain_perspective_rag.store import LangChainStore
-from langchain_perspective_rag.wrapping import as_store
+from langchain_perspective_rag.store import LangChainStore, as_store
+from perspective_rag.extend import StoreAdapter, report_in
 
 __all__ = [
     "LangChainEmbedder",

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from langchain_core.documents import Document
 
-from perspective_rag import Passage, RetrievalResult, passage_key
-from perspective_rag.extend import (
-    ScoreKind,
-    annotations_of,
-    copy_metadata,
-    scores_of,
-    without_annotations,
-)
-from perspective_rag.extend import report_in as report_in
+from perspective_rag import Passage, RetrievalResult, extend, passage_key
+from perspective_rag.extend import ScoreKind, copy_metadata, without_annotations
 
 SCORE_KEY = "relevance_score"
-
-DedupKey = str | Callable[[Document], Any]
-"""A metadata key, or a function: documents for which it gives the same are one document."""
 
 
 def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
@@ -36,32 +23,19 @@ def passage_of(document: Document, *, id_key: str | None = None) -> Passage:
     return Passage(name, text, metadata, source=document)
 
 
-def documents_of(
-    result: RetrievalResult, *, score_kind: ScoreKind = "similarity"
-) -> list[Document]:
-    """Copies of the documents that were found, best first, each with its scores.
+def documents_of(result: RetrievalResult, kind: ScoreKind) -> list[Document]:
+    """Copies of the documents that were found, best first, each with its score and its report.
 
-    ``metadata["relevance_score"]`` is, as ``score_kind`` says, the similarity to the question or
-    the score of the choice, higher is better (see ``scores_of``); a document has no such key where
-    its similarity is not known, though that of others is. Further keys begin with
-    "perspective_rag_" and hold plain values (see ``annotations_of``); ``report_in`` reads the whole
-    report of a document.
+    A document has no ``SCORE_KEY`` where its similarity is not known, though that of others is.
     """
-    scores = scores_of(result, score_kind)
-    added = annotations_of(result)
     documents = []
-    for candidate, score, annotation in zip(result.candidates, scores, added, strict=True):
-        document = _copy_of(candidate.passage.source)
+    for source, score, added in extend.sources_of(result, kind):
+        try:
+            document: Document = source.model_copy(deep=True)
+        except Exception:  # what cannot be copied is shared
+            document = source.model_copy(update={"metadata": copy_metadata(source.metadata)})
         kept = without_annotations(document.metadata)
         kept.pop(SCORE_KEY, None)
-        known = {} if score is None else {SCORE_KEY: score}
-        document.metadata = {**kept, **known, **annotation}
+        document.metadata = {**kept, **({} if score is None else {SCORE_KEY: score}), **added}
         documents.append(document)
     return documents
-
-
-def _copy_of(document: Document) -> Document:
-    try:
-        return document.model_copy(deep=True)
-    except Exception:  # what cannot be copied is shared
-        return document.model_copy(update={"metadata": copy_metadata(document.metadata)})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -16,95 +16,32 @@ from langchain_core.runnables import Runnable
 from langchain_perspective_rag.embeddings import PackagedEmbeddings
 from langchain_perspective_rag.tracing import child_config
 from perspective_rag import Completion, Prompt
-from perspective_rag.extend import (
-    Matrix,
-    SchemaFirst,
-    map_in_threads,
-    scrubbing,
-    secrets_of,
-    without_secrets,
-)
+from perspective_rag.extend import WrappedEmbedder, WrappedLLM, secrets_of, token_counts
 
 
-class LangChainEmbedder:
-    """LangChain's ``Embeddings`` as an Embedder.
+class LangChainEmbedder(WrappedEmbedder):
+    """LangChain's ``Embeddings`` as an Embedder."""
 
-    Passages are embedded in one batch. LangChain embeds queries one at a time, so several run side
-    by side. A ``relevance_floor`` of the embeddings is handed on.
-
-    Args:
-        embeddings: The embeddings.
-        max_concurrency: Queries embedded at a time; 1 = one after the other.
-    """
-
-    def __init__(self, embeddings: Embeddings, *, max_concurrency: int = 4) -> None:
-        self.embeddings = embeddings
-        self.max_concurrency = max_concurrency
-
-    @property
-    def relevance_floor(self) -> Any:
-        """The embeddings' own; None where they have none."""
-        return getattr(self.embeddings, "relevance_floor", None)
-
-    def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """Embeds texts; see ``Embedder.embed_passages``."""
-        with scrubbing(self.embeddings):
-            return np.asarray(self.embeddings.embed_documents(list(texts)))
-
-    def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """Embeds texts as the model embeds queries; see ``Embedder.embed_queries``."""
-        if isinstance(self.embeddings, PackagedEmbeddings):  # it embeds queries as documents
-            return self.embed_passages(texts)
-        with scrubbing(self.embeddings):
-            found = map_in_threads(self.embeddings.embed_query, texts, most=self.max_concurrency)
-            return np.asarray(found)
+    def __init__(self, embeddings: Embeddings) -> None:
+        one, many = embeddings.embed_query, embeddings.embed_documents
+        super().__init__(embeddings, one, many, alike=isinstance(embeddings, PackagedEmbeddings))
 
 
-class LangChainLLM:
+class LangChainLLM(WrappedLLM[Runnable[Any, Any]]):
     """A LangChain chat model or LLM, with what was bound to it, as an LLM.
 
     Temperature, seed and length are the model's own settings, because providers do not agree on
     their names. For replies that repeat, set them on the model or bind them
     (``model.bind(temperature=0)``). A chat model is held to the schema of a prompt by its
     ``with_structured_output``; one that cannot or refuses is asked for JSON in plain text.
-
-    Args:
-        model: The model.
-        name: Its name in messages and caches; None: the model's own.
+    ``name`` stands in messages and caches; None: the model's own.
     """
 
     def __init__(self, model: Runnable[Any, Any], *, name: str | None = None) -> None:
+        super().__init__(name or _name_of(model))
         self.model = model
-        self.name = name or _name_of(model)
-        self._schemas = SchemaFirst(self.name, self._with_schema, lambda: _secrets_of(self.model))
 
-    def complete(self, prompt: Prompt) -> Completion:
-        """Sends one prompt; see ``LLM.complete``.
-
-        Raises:
-            LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
-        """
-        messages, config = _messages(prompt), child_config(prompt.name)
-
-        def send(held: Runnable[Any, Any] | None) -> Completion:
-            model = self.model if held is None else held
-            reply = model.invoke(messages, config=config)
-            return _completion(reply, _secrets_of(self.model))
-
-        return self._schemas.complete(prompt, send)
-
-    async def acomplete(self, prompt: Prompt) -> Completion:
-        """The same as ``complete``, without blocking the event loop."""
-        messages, config = _messages(prompt), child_config(prompt.name)
-
-        async def send(held: Runnable[Any, Any] | None) -> Completion:
-            model = self.model if held is None else held
-            reply = await model.ainvoke(messages, config=config)
-            return _completion(reply, _secrets_of(self.model))
-
-        return await self._schemas.acomplete(prompt, send)
-
-    def _with_schema(self, prompt: Prompt) -> Runnable[Any, Any] | None:
+    def hold(self, prompt: Prompt) -> Runnable[Any, Any] | None:
         """The model held to the prompt's schema; None where it cannot be."""
         if not isinstance(self.model, BaseChatModel):  # what is bound would be lost
             return None
@@ -114,6 +51,33 @@ class LangChainLLM:
         except Exception:  # NotImplementedError, or whatever else a provider raises
             return None
 
+    def request(self, prompt: Prompt, held: Runnable[Any, Any] | None) -> Any:
+        """What sends a prompt to the model, and what does so asynchronously."""
+        model = self.model if held is None else held
+        system = [SystemMessage(prompt.system)] if prompt.system else []
+        messages = [*system, HumanMessage(prompt.user)]
+        ways = (model.invoke, model.ainvoke)
+        return [partial(way, messages, config=child_config(prompt.name)) for way in ways]
+
+    def read(self, reply: Any, held: Runnable[Any, Any] | None) -> Completion:
+        """Reads a message, a text, or what ``with_structured_output`` gives."""
+        if isinstance(reply, Mapping):
+            told, parsed = self.read(reply["raw"], None), reply.get("parsed")
+            return told if parsed is None else replace(told, text=json.dumps(parsed, default=str))
+        if not isinstance(reply, BaseMessage):
+            return Completion(str(reply))
+        usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
+        return Completion(str(reply.text), *token_counts(usage))
+
+    def secrets(self) -> list[str]:
+        """The keys of the model, and of the one that it is bound to."""
+        found: list[str] = []
+        model: Any = self.model
+        while model is not None:
+            found += secrets_of(model)
+            model = getattr(model, "bound", None)
+        return found
+
 
 def _name_of(model: Runnable[Any, Any]) -> str:
     inner = getattr(model, "bound", model)
@@ -122,34 +86,3 @@ def _name_of(model: Runnable[Any, Any]) -> str:
         if isinstance(name, str) and name:
             return name
     return inner.get_name() if isinstance(inner, Runnable) else type(inner).__name__
-
-
-def _secrets_of(model: Any) -> list[str]:
-    """The keys of a model, and of the one that it is bound to."""
-    found = []
-    while model is not None:
-        found += secrets_of(model)
-        model = getattr(model, "bound", None)
-    return found
-
-
-def _messages(prompt: Prompt) -> list[BaseMessage]:
-    system: list[BaseMessage] = [SystemMessage(prompt.system)] if prompt.system else []
-    return [*system, HumanMessage(prompt.user)]
-
-
-def _completion(reply: Any, secrets: Sequence[str]) -> Completion:
-    if isinstance(reply, Mapping):  # of ``with_structured_output``
-        told = _completion(reply["raw"], secrets)
-        parsed = reply.get("parsed")
-        if parsed is None:
-            return told
-        return replace(told, text=without_secrets(json.dumps(parsed, default=str), secrets))
-    if not isinstance(reply, BaseMessage):
-        return Completion(without_secrets(str(reply), secrets))
-    usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    return Completion(
-        without_secrets(str(reply.text), secrets),
-        prompt_tokens=usage["input_tokens"] if usage else 0,
-        completion_tokens=usage["output_tokens"] if usage else 0,
-    )

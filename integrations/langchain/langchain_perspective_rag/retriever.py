@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -12,66 +13,51 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
-from langchain_core.vectorstores import VectorStore
-from pydantic import BaseModel, ConfigDict, Field
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from pydantic import BaseModel, Field
 from typing_extensions import Self, Unpack
 
-from langchain_perspective_rag.adapters import StoreAdapter
 from langchain_perspective_rag.arguments import (
     AnyEmbeddings,
-    AnyJudge,
-    AnyLLM,
     CallArguments,
     RetrieverArguments,
-    RetrieverWithOptions,
     WrapArguments,
+    WrapperFields,
     check_names,
-    check_parts,
-    embedder_of,
-    llm_of,
-    split_options,
-    store_of,
-    text_only,
-    warn_caller,
+    field_values,
 )
-from langchain_perspective_rag.documents import DedupKey, documents_of
+from langchain_perspective_rag.documents import documents_of
+from langchain_perspective_rag.embeddings import SteerableEmbeddings
 from langchain_perspective_rag.store import LangChainStore, RetrieverStore
-from langchain_perspective_rag.tool import search_tool
-from langchain_perspective_rag.tracing import atell, children_of, described, tell, traced_call
-from langchain_perspective_rag.wrapping import adder, arguments_of
-from perspective_rag import (
-    Limiter,
-    Perspective,
-    PerspectivePipeline,
-    RetrievalResult,
-)
-from perspective_rag.extend import (
-    OPTION_NAMES,
-    Expander,
-    Extractor,
-    ScoreKind,
-    Selector,
-    Telemetry,
-    check_score_kind,
-    wrapped_pipeline,
-)
+from langchain_perspective_rag.tracing import atell, children_of, tell
+from perspective_rag import CapabilityError, ConfigError, RetrievalResult
+from perspective_rag.extend import StoreAdapter
+
+if TYPE_CHECKING:
+    from perspective_rag import PerspectivePipeline
 
 _LOGGER = logging.getLogger("perspective_rag")
 _CALL_NAMES = ("filter", "perspectives", "search_kwargs")
 
+# By search type: the search arguments of a VectorStoreRetriever that are options here, and its
+# defaults for them where ours would change what it means.
+_OPTIONS_OF = {"similarity": ("k",), "mmr": ("k", "fetch_k", "lambda_mult")}
+_DEFAULTS_OF = {"similarity": {}, "mmr": {"fetch_k": 20, "lambda_mult": 0.5}}
 
-class PerspectiveRetriever(RetrieverWithOptions):
+
+class PerspectiveRetriever(WrapperFields, BaseRetriever):
     """Finds documents that cover every side of a question.
 
         retriever = PerspectiveRetriever.wrap(vectorstore, k=6)
         documents = retriever.invoke("Should social media be banned for children?")
 
-    Give it a ``vectorstore``, or a ``retriever`` to search by text. The fields below, and every
-    option of ``perspective_rag.PipelineOptions`` (with LangChain's ``lambda_mult``), are arguments
-    of the constructor. Options, ``perspectives``, ``filter`` and ``search_kwargs`` may also be
-    given to ``invoke``, ``ainvoke``, ``batch`` and ``stream``, for that call.
+    Give it a ``vectorstore``, or a ``retriever`` to search by text. The fields below, those of
+    ``perspective_rag.extend.WrapperParts`` and every option of ``perspective_rag.PipelineOptions``
+    (with LangChain's ``lambda_mult``) are fields, and arguments of the constructor. Options,
+    ``perspectives``, ``filter`` and ``search_kwargs`` may also be given to ``invoke``, ``ainvoke``,
+    ``batch`` and ``stream``, for that call.
 
     Documents come back as copies, best first. ``metadata["relevance_score"]`` is what
     ``score_kind`` says, higher is better; a document whose similarity is not known has none.
@@ -84,63 +70,39 @@ class PerspectiveRetriever(RetrieverWithOptions):
     failed or was left out is logged, and is an event named "perspective_rag.degradation". Where
     only text can be searched, a warning says once what that rules out.
 
+    Attributes:
+        vectorstore: The store to search by vector.
+        retriever: A retriever to search by text, instead of a store.
+        embeddings: Embeddings of the question; None: the vector store's own.
+        llm: A chat model or LLM that writes the perspectives and, under the default judge, reads
+            all candidates in one more call; rules and the packaged judge take over when it fails.
+        filter: The store's own filter, handed on with every search.
+        search_kwargs: Further arguments of every search; a ``k`` in here comes before the option.
+        adapter: How to treat a kind of store that is not known here; None: the one for its class.
+        filter_keyword: The store's name for a filter, where it cannot be seen from its signature.
+
     Raises:
         ConfigError: An argument is unknown (the error suggests the right one) or cannot be used.
         CapabilityError: The source cannot do what an argument asks, or does not say its embeddings:
             pass ``embeddings``.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-
     vectorstore: VectorStore | None = None
-    """The store to search by vector."""
     retriever: Runnable[str, list[Document]] | None = None
-    """A retriever to search by text, instead of a store."""
-    embeddings: AnyEmbeddings | None = None
-    """Embeddings of the question; by default the vector store's own."""
-    judge: AnyJudge | None = "default"
-    """Says which document supports which perspective; "default": the library's own, None: none."""
-    extractor: Extractor | None = None
-    """Finds the perspectives of a question; by default with ``llm`` where given, else by rules."""
-    expander: Expander | None = None
-    """Writes the queries for the perspectives; by default the perspectives' own statements."""
-    selector: Selector | None = None
-    """Chooses the documents from the judged ones, ``MMR()`` for example; default: plain search's
-    own, exchanged where that covers more."""
-    llm: AnyLLM | None = None
-    """A chat model or LLM that writes the perspectives and, under the default judge, reads all
-    candidates in one more call; rules and the packaged judge take over when it fails."""
-    perspectives: Sequence[Perspective | str] | None = None
-    """The sides of every question, where they are known beforehand."""
-    skip_if: Callable[[str], Any] | None = None
-    """True of a question that is searched as it is, without perspectives and judge."""
-    dedup_key: DedupKey | None = None
-    """A metadata key, or a function of a document; those that share it are one document."""
     filter: Any = None
-    """The store's own filter, handed on with every search."""
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Further arguments of every search; a ``k`` in here comes before the one below."""
     adapter: StoreAdapter | None = None
-    """How to treat a kind of store that is not known here; by default the one for its class."""
     filter_keyword: str | None = None
-    """The store's name for a filter, where it cannot be seen from its signature."""
-    score_kind: ScoreKind = "similarity"
-    """What ``relevance_score`` is: the similarity to the question, or the score of the choice."""
-    limiter: Limiter = Field(default_factory=Limiter, repr=False)
-    """How many calls of each kind all requests together make at a time."""
-    telemetry: Telemetry | None = Field(default=None, repr=False)
-    """Is told what each request does, ``OpenTelemetry()`` for example."""
 
     def __init__(self, **given: Unpack[RetrieverArguments]) -> None:
-        check_parts(given)
-        rest, options = split_options(given, {*type(self).model_fields, "options"})
-        super().__init__(**rest, **{name: getattr(options, name) for name in OPTION_NAMES})
+        super().__init__(**field_values(given, type(self)))
         # What cannot work raises here, not at the first question.
-        check_score_kind(self.score_kind)
         pipeline, _ = self._prepare({})
         if not pipeline.store.takes_vector:
-            source = self.vectorstore if self.retriever is None else self.retriever
-            warn_caller(text_only(source, pipeline))
+            level = 1
+            while sys._getframe(level).f_globals.get("__name__") == __name__:
+                level += 1
+            warnings.warn(self._text_only(pipeline), stacklevel=level + 1)
         self._log_unnamed(pipeline.store, self.search_kwargs)
 
     @classmethod
@@ -164,35 +126,46 @@ class PerspectiveRetriever(RetrieverWithOptions):
         """
         if isinstance(source, VectorStore):
             return cls(vectorstore=source, **given)
-        return cls(**arguments_of(source, given))
+        kept: dict[str, Any] = {"retriever": source}
+        arguments: dict[str, Any] = {**given}
+        if isinstance(source, VectorStoreRetriever):
+            search, kind = {**source.search_kwargs}, source.search_type
+            # A subclass may do more than search, and a score threshold is the store's to apply.
+            if type(source) is not VectorStoreRetriever or kind not in _OPTIONS_OF:
+                kept["options"] = {"k": search["k"]} if "k" in search else {}
+            else:
+                search |= given.get("search_kwargs", {})
+                names = [name for name in _OPTIONS_OF[kind] if name in search]
+                options = {**_DEFAULTS_OF[kind], **{name: search.pop(name) for name in names}}
+                kept = {"vectorstore": source.vectorstore, "options": options}
+                kept |= {"tags": source.tags, "metadata": source.metadata}
+                arguments["search_kwargs"] = search
+        return cls(**{**kept, **arguments})
 
     def __repr__(self) -> str:
         """What is searched, and the options that are not the default."""
-        source = self.vectorstore if self.vectorstore is not None else self.retriever
-        return f"{type(self).__name__}({type(source).__name__}, options={self.options!r})"
-
-    __str__ = __repr__
+        return f"{type(self).__name__}({type(self._source).__name__}, options={self.options!r})"
 
     @property
     def pipeline(self) -> PerspectivePipeline:
         """The pipeline that answers; its steps can be run alone."""
         # Applications that change search_kwargs["k"] of their retriever go on doing so.
         options = self.options.override(k=self.search_kwargs.get("k", self.k))
-        return wrapped_pipeline(
-            self._store(),
-            embedder=embedder_of(self._embeddings()),
-            judge=self.judge,
-            llm=llm_of(self.llm),
-            extractor=self.extractor,
-            expander=self.expander,
-            selector=self.selector,
-            skip_if=self.skip_if,
-            dedup_key=self.dedup_key,
-            watch=traced_call,
-            limiter=self.limiter,
-            telemetry=self.telemetry,
-            options=options,
-        )
+        return self._over(self._store(), self._embeddings, options)
+
+    def invoke(  # type: ignore[override]  # others are refused while running, too
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
+    ) -> list[Document]:
+        """Finds the documents for a question; ``kwargs`` hold options, ``perspectives``, ``filter``
+        and ``search_kwargs`` for this call.
+        """
+        return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(  # type: ignore[override]
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Unpack[CallArguments]
+    ) -> list[Document]:
+        """The same as ``invoke``, without blocking the event loop."""
+        return await super().ainvoke(input, config, **kwargs)
 
     def retrieve(self, question: str, **arguments: Unpack[CallArguments]) -> RetrievalResult:
         """Retrieves for a question and returns the whole report.
@@ -220,23 +193,16 @@ class PerspectiveRetriever(RetrieverWithOptions):
         return await pipeline.aretrieve(question, **given)
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
-        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does.
-
-        Args:
-            documents: The documents.
-            **kwargs: Handed to ``add_documents`` of the store or retriever.
-
-        Returns:
-            Their ids.
-
-        Raises:
-            CapabilityError: What is wrapped takes no documents.
+        """Adds documents to what is wrapped, as the retriever of ``as_retriever()`` does; returns
+        their ids. Raises CapabilityError where what is wrapped takes none.
         """
-        return adder(self.vectorstore, self.retriever).add_documents(documents, **kwargs)
+        names: list[str] = self._adder().add_documents(documents, **kwargs)
+        return names
 
     async def aadd_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
         """The same as ``add_documents``, without blocking the event loop."""
-        return await adder(self.vectorstore, self.retriever).aadd_documents(documents, **kwargs)
+        names: list[str] = await self._adder().aadd_documents(documents, **kwargs)
+        return names
 
     def as_tool(
         self,
@@ -263,46 +229,40 @@ class PerspectiveRetriever(RetrieverWithOptions):
             The tool.
         """
         if args_schema is None and arg_types is None:
+            from langchain_perspective_rag.tool import search_tool
+
             return search_tool(self, name=name, description=description)
         return super().as_tool(args_schema, name=name, description=description, arg_types=arg_types)
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        mmr_lambda: float | None = None,
-        perspectives: Sequence[Perspective | str] | None = None,
-        filter: Any = None,
-        **kwargs: Any,
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **arguments: Any
     ) -> list[Document]:
-        given = {"k": k, "fetch_k": fetch_k, "mmr_lambda": mmr_lambda, "filter": filter}
-        arguments = _given({**given, "perspectives": perspectives, **kwargs})
         with children_of(run_manager.get_child(), heard=bool(run_manager.handlers)):
-            result = self.retrieve(query, **arguments)
+            result = self.retrieve(query, **_given(arguments))
         tell(result, run_manager.get_child())
-        return documents_of(result, score_kind=self.score_kind)
+        return documents_of(result, self.score_kind)
 
     async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        **arguments: Any,
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **arguments: Any
     ) -> list[Document]:
         with children_of(run_manager.get_child(), heard=bool(run_manager.handlers)):
             result = await self.aretrieve(query, **_given(arguments))
         await atell(result, run_manager.get_child())
-        return documents_of(result, score_kind=self.score_kind)
+        return documents_of(result, self.score_kind)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
         if isinstance(self.retriever, BaseRetriever):
             inner = self.retriever._get_ls_params()
             return {**inner, "ls_retriever_name": params["ls_retriever_name"]}
-        return described(params, self.vectorstore, self._embeddings())
+        embeddings: Any = self._embeddings
+        if isinstance(embeddings, SteerableEmbeddings):
+            embeddings = embeddings.embeddings
+        if self.vectorstore is not None:
+            params["ls_vector_store_provider"] = type(self.vectorstore).__name__
+        if embeddings is not None:
+            params["ls_embedding_provider"] = type(embeddings).__name__
+        return params
 
     def _prepare(self, arguments: CallArguments) -> tuple[PerspectivePipeline, dict[str, Any]]:
         """A pipeline for one question, and what to call it with."""
@@ -311,9 +271,9 @@ class PerspectiveRetriever(RetrieverWithOptions):
         own = given.pop("search_kwargs", None) or {}
         search = {**self.search_kwargs, **own}
         pipeline = self.model_copy(update={"search_kwargs": search}).pipeline
-        if own:
-            new = {name: own[name] for name in own if name not in self.search_kwargs}
-            self._log_unnamed(pipeline.store, new)
+        self._log_unnamed(
+            pipeline.store, {name: own[name] for name in own if name not in self.search_kwargs}
+        )
         for name in ("perspectives", "filter"):
             if given[name] is None:
                 given[name] = getattr(self, name)
@@ -328,19 +288,61 @@ class PerspectiveRetriever(RetrieverWithOptions):
             _LOGGER.warning("search_kwargs: %s shows no parameter %s", kind, ", ".join(names))
 
     def _store(self) -> LangChainStore | RetrieverStore:
-        return store_of(
+        search = {name: value for name, value in self.search_kwargs.items() if name != "k"}
+        if (self.vectorstore is None) == (self.retriever is None):
+            raise ConfigError("pass either vectorstore= or retriever=")
+        if self.vectorstore is None:
+            return RetrieverStore(
+                cast(Runnable[str, list[Document]], self.retriever),
+                search_kwargs=search,
+                filter_keyword=self.filter_keyword,
+            )
+        store = LangChainStore(
             self.vectorstore,
-            self.retriever,
-            embeddings=self._embeddings(),
             adapter=self.adapter,
             filter_keyword=self.filter_keyword,
-            search_kwargs=self.search_kwargs,
+            search_kwargs=search,
         )
+        if store.takes_vector and self._embeddings is None:
+            raise CapabilityError(
+                f"{type(self.vectorstore).__name__} does not say with which embeddings it was "
+                "made: pass embeddings=, the same that the store uses"
+            )
+        return store
 
+    @property
+    def _source(self) -> Any:
+        return self.retriever if self.vectorstore is None else self.vectorstore
+
+    @property
     def _embeddings(self) -> AnyEmbeddings | None:
         if self.embeddings is not None or self.vectorstore is None:
             return self.embeddings
         return self.vectorstore.embeddings
+
+    def _adder(self) -> Any:
+        if not hasattr(self._source, "add_documents"):
+            raise CapabilityError(
+                f"{type(self._source).__name__} takes no documents: add them where it gets its own"
+            )
+        return self._source
+
+    def _text_only(self, pipeline: PerspectivePipeline) -> str:
+        """What is not possible where only text can be searched, and what to do about it."""
+        lacking = ["projection"]
+        if pipeline.embedder is None:
+            lacking.append("mmr_lambda below 1 (without embeddings=)")
+        if not cast(LangChainStore | RetrieverStore, pipeline.store).takes_filter:
+            lacking.append("filter")
+        remedy = ""
+        if self.vectorstore is not None:
+            remedy = "; make it with SteerableEmbeddings to search it by vector"
+        elif isinstance(getattr(self.retriever, "vectorstore", None), VectorStore):
+            remedy = "; pass its vectorstore= to search by vector"
+        return (
+            f"{type(self._source).__name__} is searched by text only, which rules out: "
+            f"{', '.join(lacking)}{remedy}"
+        )
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:

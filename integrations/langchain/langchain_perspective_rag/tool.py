@@ -19,7 +19,6 @@ from perspective_rag.extend import (
     TOOL_NAME,
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
-    report_in,
     tool_perspectives,
     tool_text,
 )
@@ -51,9 +50,8 @@ def search_tool(
         perspectives: list[str] | None = None,
         callbacks: Callbacks = None,
     ) -> tuple[str, list[Document]]:
-        config = _child(config, callbacks)
-        with _answering(query):
-            found = retriever.invoke(query, config, **_arguments(config, perspectives))
+        with _asking(query, config, callbacks, perspectives) as (own, given):
+            found = retriever.invoke(query, own, **given)
         return as_text(found), found
 
     async def asearch(
@@ -62,9 +60,8 @@ def search_tool(
         perspectives: list[str] | None = None,
         callbacks: Callbacks = None,
     ) -> tuple[str, list[Document]]:
-        config = _child(config, callbacks)
-        with _answering(query):
-            found = await retriever.ainvoke(query, config, **_arguments(config, perspectives))
+        with _asking(query, config, callbacks, perspectives) as (own, given):
+            found = await retriever.ainvoke(query, own, **given)
         return as_text(found), found
 
     return StructuredTool.from_function(
@@ -78,39 +75,36 @@ def search_tool(
     )
 
 
-def _child(config: RunnableConfig | None, callbacks: Callbacks) -> RunnableConfig:
-    """The tool's config for a call within it; an AgentExecutor gives none."""
-    handed_on = ("tags", "metadata", "configurable")
-    given = {name: value for name, value in (config or {}).items() if name in handed_on}
-    return cast(RunnableConfig, {**given, "callbacks": callbacks})
-
-
 @contextmanager
-def _answering(query: str) -> Iterator[None]:
-    """What the model is to read is raised as a ToolException."""
-    if not query.strip():
-        raise ToolException("the query is empty: write the question in full")
-    try:
-        yield
-    except CoverageError as error:
-        raise ToolException(str(error)) from error
-
-
-def _arguments(config: RunnableConfig, perspectives: list[str] | None) -> dict[str, Any]:
-    given = (config.get("configurable") or {}).get(CONFIGURABLE) or {}
+def _asking(
+    query: str,
+    config: RunnableConfig | None,
+    callbacks: Callbacks,
+    perspectives: list[str] | None,
+) -> Iterator[tuple[RunnableConfig, dict[str, Any]]]:
+    """The config and the arguments for the retriever; what the model is to read is raised as a
+    ToolException.
+    """
+    handed_on = ("tags", "metadata", "configurable")  # an AgentExecutor gives no config
+    own = {name: value for name, value in (config or {}).items() if name in handed_on}
+    configured = cast(dict[str, Any], own.get("configurable") or {})
+    given = configured.get(CONFIGURABLE) or {}
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"configurable[{CONFIGURABLE!r}] must hold arguments of the retriever by name, "
             f"got {given!r:.60}"
         )
-    return {"perspectives": tool_perspectives(perspectives), **given}
+    if not query.strip():
+        raise ToolException("the query is empty: write the question in full")
+    try:
+        yield (
+            cast(RunnableConfig, {**own, "callbacks": callbacks}),
+            {"perspectives": tool_perspectives(perspectives), **given},
+        )
+    except CoverageError as error:
+        raise ToolException(str(error)) from error
 
 
 def as_text(documents: list[Document]) -> str:
     """The numbered documents, each with how it stands to the sides, and the sides without one."""
-    return tool_text(
-        [
-            (str(each.metadata.get("title") or ""), each.page_content, report_in(each.metadata))
-            for each in documents
-        ]
-    )
+    return tool_text((each.metadata, each.page_content) for each in documents)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,29 +17,16 @@ from langchain_core.callbacks import (
     adispatch_custom_event,
     dispatch_custom_event,
 )
-from langchain_core.documents import Document
-from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig, ensure_config
-from langchain_core.vectorstores import VectorStore
 
-from langchain_perspective_rag.steering import SteerableEmbeddings
 from perspective_rag import RetrievalResult
 from perspective_rag.extend import Call, in_thread, report_of, scrubbing
 
-
-@dataclass(frozen=True, slots=True)
-class _Parent:
-    """What nested calls report to, and whether anybody listens to it."""
-
-    callbacks: Callbacks = None
-    heard: bool = True
-
-
-_OUTSIDE = _Parent()
-
-# A context variable reaches the worker threads and tasks in which a request makes its calls,
-# and keeps concurrent requests on one retriever apart.
-_PARENT: ContextVar[_Parent] = ContextVar("langchain_perspective_rag_parent", default=_OUTSIDE)
+# What nested calls report to, and whether anybody listens to it. A context variable reaches the
+# worker threads and tasks in which a request makes its calls, and keeps concurrent requests apart.
+_PARENT: ContextVar[tuple[Callbacks, bool]] = ContextVar(
+    "langchain_perspective_rag_parent", default=(None, True)
+)
 
 
 @contextmanager
@@ -49,7 +36,7 @@ def children_of(callbacks: Callbacks, *, heard: bool = True) -> Iterator[None]:
     ``heard=False``: the run has no handlers, so that its searches and judgements need not be runs;
     models, which may have handlers of their own, are called as ever.
     """
-    token = _PARENT.set(_Parent(callbacks, heard))
+    token = _PARENT.set((callbacks, heard))
     try:
         yield
     finally:
@@ -58,98 +45,76 @@ def children_of(callbacks: Callbacks, *, heard: bool = True) -> Iterator[None]:
 
 def child_config(stage: str) -> RunnableConfig:
     """The config of a nested call; outside of ``children_of`` the chain around it is the parent."""
-    return {"callbacks": _PARENT.get().callbacks, "tags": [f"perspective_rag:{stage}"]}
+    return {"callbacks": _PARENT.get()[0], "tags": [f"perspective_rag:{stage}"]}
 
 
-def traced_search(name: str, text: str, search: Callable[[], list[Document]]) -> list[Document]:
-    """``search()`` as a retriever run of its own: vector stores do not report themselves."""
-    if not _PARENT.get().heard:
-        return search()
-    config = ensure_config(child_config("search"))
+@contextmanager
+def child_run(stage: str, kind: str, name: str, asked: Any) -> Iterator[Callable[[Any], None]]:
+    """A run of its own for what does not report itself, as long as somebody listens. ``kind`` is
+    what LangChain calls it ("retriever" or "chain"); what is yielded takes the run's output.
+    """
+    if not _PARENT.get()[1]:
+        yield lambda output: None
+        return
+    config = ensure_config(child_config(stage))
     manager = CallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
-    run = manager.on_retriever_start(None, text, name=name)
+    run = getattr(manager, f"on_{kind}_start")(None, asked, name=name)
+    outputs: list[Any] = []
     try:
-        documents = search()
+        yield outputs.append
     except Exception as error:
-        run.on_retriever_error(error)
+        getattr(run, f"on_{kind}_error")(error)
         raise
-    run.on_retriever_end(documents)
-    return documents
+    getattr(run, f"on_{kind}_end")(*outputs)
 
 
-async def atraced_search(
-    name: str, text: str, search: Callable[[], Awaitable[list[Document]]]
-) -> list[Document]:
-    """The same for an asynchronous search."""
-    if not _PARENT.get().heard:
-        return await search()
-    config = ensure_config(child_config("search"))
+@asynccontextmanager
+async def achild_run(
+    stage: str, kind: str, name: str, asked: Any
+) -> AsyncIterator[Callable[[Any], None]]:
+    """The same for an asynchronous call; handlers may be bound to the caller's event loop."""
+    if not _PARENT.get()[1]:
+        yield lambda output: None
+        return
+    config = ensure_config(child_config(stage))
     manager = AsyncCallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
-    run = await manager.on_retriever_start(None, text, name=name)
+    run = await getattr(manager, f"on_{kind}_start")(None, asked, name=name)
+    outputs: list[Any] = []
     try:
-        documents = await search()
-    except BaseException as error:  # a search that is given up has ended too
-        await run.on_retriever_error(error)
+        yield outputs.append
+    except BaseException as error:  # a call that is given up has ended too
+        await getattr(run, f"on_{kind}_error")(error)
         raise
-    await run.on_retriever_end(documents)
-    return documents
-
-
-def described(
-    params: LangSmithRetrieverParams, vectorstore: VectorStore | None, embeddings: Any
-) -> LangSmithRetrieverParams:
-    """The parameters of a run, with what is searched and what embeds."""
-    if isinstance(embeddings, SteerableEmbeddings):
-        embeddings = embeddings.embeddings
-    if vectorstore is not None:
-        params["ls_vector_store_provider"] = type(vectorstore).__name__
-    if embeddings is not None:
-        params["ls_embedding_provider"] = type(embeddings).__name__
-    return params
+    await getattr(run, f"on_{kind}_end")(*outputs)
 
 
 def traced_call(step: Call, name: str, inputs: dict[str, Any]) -> Call:
     """A judge's call as a run of its own in the trace; that of a LangChain model is one already."""
-    if step.afunction is not None or not _PARENT.get().heard:
+    if step.afunction is not None or not _PARENT.get()[1]:
         return step
     return replace(
         step,
-        function=partial(_run_judge, name, inputs, step.function),
-        afunction=partial(_arun_judge, name, inputs, step.function),
+        function=partial(_judge, name, inputs, step.function),
+        afunction=partial(_ajudge, name, inputs, step.function),
     )
 
 
-def _run_judge(
+def _judge(
     name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    config = ensure_config(child_config("judge"))
-    manager = CallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
-    run = manager.on_chain_start(None, inputs, name=name)
-    try:
-        with scrubbing():
-            support = function(*args, **kwargs)
-    except Exception as error:
-        run.on_chain_error(error)
-        raise
-    run.on_chain_end({"output": support})
+    with child_run("judge", "chain", name, inputs) as end, scrubbing():
+        support = function(*args, **kwargs)
+        end({"output": support})
     return support
 
 
-async def _arun_judge(
+async def _ajudge(
     name: str, inputs: dict[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    # The judge works in a thread; its run is reported in the caller's event loop, to which
-    # handlers may be bound.
-    config = ensure_config(child_config("judge"))
-    manager = AsyncCallbackManager.configure(config["callbacks"], inheritable_tags=config["tags"])
-    run = await manager.on_chain_start(None, inputs, name=name)
-    try:
+    async with achild_run("judge", "chain", name, inputs) as end:
         with scrubbing():
             support = await in_thread(function, *args, **kwargs)
-    except BaseException as error:
-        await run.on_chain_error(error)
-        raise
-    await run.on_chain_end({"output": support})
+        end({"output": support})
     return support
 
 

@@ -7,28 +7,19 @@ Each is one of Ragas' present metrics (``ragas.metrics.collections``: ``score``,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from ragas.dataset_schema import SingleTurnSample
 from ragas.metrics.base import MetricType, SingleTurnMetric
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 from ragas.run_config import RunConfig
+from typing_extensions import Unpack
 
-from perspective_rag import (
-    Calibration,
-    ConfigError,
-    ContextReader,
-    Perspective,
-    Score,
-    coverage_score,
-    listed_score,
-)
-from perspective_rag.extend import Embedder, Extractor, Judge
+from perspective_rag import ContextReader, Perspective, Score, coverage_score, listed_score
+from perspective_rag.extend import ReaderArguments
 
-Perspectives = Sequence[Perspective | str] | Mapping[str, Sequence[Perspective | str]]
 _COLUMNS = {MetricType.SINGLE_TURN: {"user_input", "retrieved_contexts"}}
 
 
@@ -38,33 +29,11 @@ class _ContextMetric(BaseMetric, SingleTurnMetric):
     _name: ClassVar[str]
     _score: ClassVar[Any]
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        perspectives: Perspectives | None = None,
-        judge: Judge | Literal["default"] = "default",
-        embedder: Embedder | Literal["default"] | None = "default",
-        extractor: Extractor | None = None,
-        min_support: float | None = None,
-        relevance_floor: float | None = None,
-        calibration: Calibration | Mapping[str, Any] | str | Path | None = None,
-        silent_score: float | None = None,
-    ) -> None:
+    def __init__(self, *, name: str | None = None, **given: Unpack[ReaderArguments]) -> None:
         super().__init__(name=name or self._name, allowed_values=(0.0, 1.0))
-        if silent_score is not None and not 0.0 <= silent_score <= 1.0:
-            raise ConfigError(f"silent_score must be in [0, 1] or None, got {silent_score!r}")
         self._required_columns = dict(_COLUMNS)
-        self.silent_score = silent_score
-        self._reader = ContextReader(
-            judge=judge,
-            embedder=embedder,
-            extractor=extractor,
-            perspectives=perspectives,
-            min_support=min_support,
-            relevance_floor=relevance_floor,
-            calibration=calibration,
-        )
+        self._reader = reader = ContextReader(**given)
+        self.silent_score = reader.silent_score
 
     def init(self, run_config: RunConfig) -> None:
         """Nothing: there is no language model to set up."""
@@ -109,12 +78,9 @@ class PerspectiveCoverage(_ContextMetric):
 
     Args:
         name: The metric's name in results; None: its own.
-        perspectives: The sides of every question, or a mapping from question to sides.
-        judge: Reads the contexts; "default": the packaged one.
-        embedder: Tells which contexts are about the question; "default": the packaged one.
-        extractor: Finds the perspectives where none are given; None: by rules.
-        min_support: As in ``PipelineOptions``, like ``relevance_floor`` and ``calibration``.
-        silent_score: Score in [0, 1] where no context is about the question; None: NaN.
+        **given: Parameters of ``perspective_rag.ContextReader``: ``perspectives``, ``judge``,
+            ``embedder``, ``extractor``, ``min_support``, ``relevance_floor``, ``calibration``, and
+            ``silent_score``: the value where no context is about the question (None: NaN).
 
     Raises:
         ConfigError: An argument cannot be used.

@@ -55,7 +55,8 @@ def embedded(
         result[places] = found
         if on_batch is not None:
             on_batch(first + len(places))
-    assert result is not None
+    if result is None:
+        raise CorpusError("there are no passages to index")
     return result
 
 

@@ -33,8 +33,8 @@ def judge(monkeypatch):
 def test_each_text_is_on_its_side_whatever_the_order(judge):
     passages = [Passage(name, text) for name, text in TEXTS.items()]
     unknown = np.full((2, 2), np.nan)
-    one = run(judge.read_again([(FOR, AGAINST)] * 2, passages, unknown))
-    two = run(judge.read_again([(AGAINST, FOR)] * 2, passages, unknown))
+    one = run(judge.read_again([(FOR, AGAINST)] * 2, passages, unknown, unknown[:, 0]))
+    two = run(judge.read_again([(AGAINST, FOR)] * 2, passages, unknown, unknown[:, 0]))
     assert one[0, 0] > 0.5 > 0.2 > one[0, 1]
     assert one[1, 1] > 0.5 > 0.2 > one[1, 0]
     np.testing.assert_allclose(one, two[:, ::-1], atol=0.15)

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
+from perspective_rag.commands.showing import SafeConsole, linked
 from perspective_rag.errors import LLMError
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.reporting.terminal import SafeConsole, linked
 from perspective_rag.testing import MemoryStore, RuleJudge
 from perspective_rag.types import Passage
 from perspective_rag_serve.commands import chat, serve

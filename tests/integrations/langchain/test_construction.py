@@ -37,7 +37,7 @@ def vectorstore():
     [
         ("llm", "gpt", r"a LangChain chat model or LLM, or an LLM of .* got 'gpt'"),
         ("llm", function, r"wrap it, CallableLLM\(function\)"),
-        ("judge", "accurate", r"\"default\", or a Judge of perspective_rag .* got 'accurate'"),
+        ("judge", "accurate", r"\"default\", None, or a Judge of .* got 'accurate'"),
         ("judge", function, r"wrap it, CallableJudge\(function\)"),
         ("embeddings", function, r"LangChain Embeddings, or an Embedder of"),
         ("embeddings", DeterministicFakeEmbedding, r"the class DeterministicFakeEmbedding: pass"),

@@ -200,11 +200,7 @@ class Watched(InMemoryVectorStore):
         return super().similarity_search_by_vector(embedding, k, **kwargs)
 
 
-class SideBySide(StoreAdapter):
-    at_hand = True
-
-
-@pytest.mark.parametrize(("adapter", "at_a_time"), [(None, 1), (SideBySide(), 3)])
+@pytest.mark.parametrize(("adapter", "at_a_time"), [(None, 1), (StoreAdapter(at_hand=True), 3)])
 async def test_a_store_that_computes_in_python_is_searched_in_turn(
     flat, embeddings, debate, adapter, at_a_time
 ):
@@ -340,26 +336,17 @@ class Shelf(InMemoryVectorStore):
         return [Document(page_content=d.page_content, metadata={"pk": d.id}) for d in found]
 
 
-class ShelfAdapter(StoreAdapter):
-    id_key = "pk"
-
-    def filter_keyword(self, store, method=""):
-        return "where"
-
-
 async def test_a_store_with_names_of_its_own(flat, embeddings, debate):
     store = Shelf(embeddings)
     store.seen = []
     store.add_documents(flat)
-    adapted = LangChainStore(store, adapter=ShelfAdapter())
+    adapted = LangChainStore(store, adapter=StoreAdapter(id_key="pk"), filter_keyword="where")
     vector = np.asarray(embeddings.embed_query(debate.question))
     hits = await adapted.asearch("x", vector, k=3, filter="side")
     assert store.seen.pop() == ("side", None)
     assert {hit.passage.id for hit in hits} <= {d.id for d in flat}
     LangChainStore(store).search("x", vector, k=1, filter="side")
     assert store.seen.pop() == (None, "side"), "the first name it knows in the signature"
-    LangChainStore(store, filter_keyword="where").search("x", vector, k=1, filter="side")
-    assert store.seen.pop() == ("side", None)
 
 
 def test_candidates_of_a_faiss_index_that_hands_no_vectors_back_are_embedded(

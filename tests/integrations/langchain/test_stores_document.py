@@ -43,12 +43,12 @@ def test_the_example_passes_the_checks_with_its_vectors_from_one_call():
     shelf = Shelf(WordEmbeddings())
     shelf.add_documents([Document(p.text, id=p.id) for p in SAMPLE])
     retriever = PerspectiveRetriever(
-        vectorstore=shelf, adapter=names["ShelfAdapter"](), judge=None, lambda_mult=0.5
+        vectorstore=shelf, adapter=names["adapter"], judge=None, lambda_mult=0.5
     )
     trace = retriever.retrieve("What is the harbour for?").trace
     assert (trace.calls["vectors"], trace.degradations) == (1, ())
 
 
-def test_an_adapter_takes_about_twenty_lines():
-    code = example().split("def fill")[0].split("class ShelfAdapter")[1]
-    assert len([line for line in code.splitlines() if line.strip()]) <= 20
+def test_an_adapter_takes_a_few_lines():
+    code = example().split("def fill")[0].split("def read")[1]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 5

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from dataclasses import replace
 
 import pytest
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_perspective_rag import LangChainStore, PerspectiveRetriever, StoreAdapter
-from langchain_perspective_rag.adapters.in_process import InMemoryAdapter
 
 
 class OwnThread(InMemoryVectorStore):
@@ -25,20 +25,15 @@ class OwnThread(InMemoryVectorStore):
         return super().similarity_search_by_vector(embedding, k, **kwargs)
 
 
-class Bound(InMemoryAdapter):
-    def thread_bound(self, store):
-        return True
-
-    def vectors(self, store, passages):
-        assert threading.get_ident() == store.home
-        return super().vectors(store, passages)
+def read(store, ids):
+    assert threading.get_ident() == store.home
+    return {each: store.store[each]["vector"] for each in ids}
 
 
-class BoundFar(Bound):
-    at_hand = False
+BOUND = StoreAdapter(vectors=read, thread_bound=lambda store: True, filter_name="filter")
 
 
-@pytest.mark.parametrize("adapter", [Bound(), BoundFar()])
+@pytest.mark.parametrize("adapter", [BOUND, replace(BOUND, at_hand=True)])
 async def test_it_is_searched_and_read_in_the_callers_thread(
     documents, embeddings, debate, judge, adapter
 ):

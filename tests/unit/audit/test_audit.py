@@ -14,22 +14,17 @@ import numpy as np
 import pytest
 
 from perspective_rag import CallableStore, ConfigError, CorpusError, Passage, RuleExtractor
-from perspective_rag.audit import (
-    AuditLimits,
+from perspective_rag.audit.figures import Needed, Outcomes, SideCounts, audit_figures, worst
+from perspective_rag.audit.intervals import Bounds, Interval, ListingError
+from perspective_rag.audit.measure import measure
+from perspective_rag.audit.page import audit_page, render
+from perspective_rag.audit.questions import (
     AuditQuestion,
-    AuditVerdict,
-    ListingError,
-    audit_figures,
-    audit_page,
-    measure,
     read_audit_questions,
-    sentences,
     with_perspectives,
-    worst,
     write_audit_questions,
 )
-from perspective_rag.audit.error import Bounds
-from perspective_rag.audit.figures import Needed, Outcomes, SideCounts
+from perspective_rag.audit.verdict import AuditLimits, AuditVerdict, sentences
 from perspective_rag.errors import (
     CapabilityError,
     JudgeError,
@@ -37,12 +32,10 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
     RetrievalError,
 )
-from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.steps import call
-from perspective_rag.reporting import charts, html
-from perspective_rag.reporting.bootstrap import Interval
 from perspective_rag.testing import HashEmbedder, MemoryStore
-from perspective_rag.types import PACKAGED, SILENT, ListingRule, Perspective
+from perspective_rag.types import PACKAGED, ListingRule, Perspective
 
 
 class MarkJudge:
@@ -101,35 +94,47 @@ ASKED = ("Should zoos be closed?", "Should cash be abolished?", "Should cars be 
 MORE = ("Should exams be abolished?", "Should phones be banned?", "Should taxes be raised?")
 
 
-def test_a_retriever_that_always_returns_pro_passages_is_one_sided_towards_support():
-    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE)
+def always(word):
+    return lambda text, k: passages(*[word] * k)
+
+
+@pytest.mark.parametrize(
+    ("word", "side", "lean"), [("pro", "support", 1.0), ("con", "oppose", -1.0)]
+)
+def test_a_retriever_that_always_returns_one_side_is_one_sided_towards_it(word, side, lean):
+    figures = audited(always(word), *ASKED, *MORE)
     total = figures.total
-    assert total.outcomes == Outcomes(both=0, support=6, oppose=0, neither=0, nothing=0)
-    assert total.passages == SideCounts(support=30, oppose=0, mixed=0, neither=0)
+    none = dict.fromkeys(Outcomes.__slots__, 0)
+    assert total.outcomes == Outcomes(**none | {side: 6})
+    none = dict.fromkeys(SideCounts.__slots__, 0)
+    assert total.passages == SideCounts(**none | {side: 30})
     assert total.one_sided == Interval(1.0, 1.0, 1.0)
-    assert total.lean.mean == 1.0
-    assert total.favours == "support"
-    assert total.follows.mean == 0.0
-    assert total.coverage.mean == 0.0
+    assert (total.lean.mean, total.follows.mean, total.coverage.mean) == (lean, 0.0, 0.0)
+    assert total.favours == side
     assert total.needed == Needed(None, reached=0, not_reached=6)
-    assert [point.share.mean for point in total.curve] == [0.0] * 10
+    assert [point.mean for point in total.curve] == [0.0] * 10
     text = " ".join(sentences(figures))
     assert "6 of 6 two-sided questions" in text
-    assert "Favoured side: the supporting one; 30 passages support, 0 oppose" in text
+    assert f"the {'supporting' if side == 'support' else 'opposing'} one; " in text
+    few = audited(always(word), *ASKED, *MORE[:2])
+    assert few.total.favours is None
+    assert "fewer than 6 two-sided questions" in " ".join(sentences(few))
 
 
-def test_the_mirror_image_favours_the_other_side():
-    total = audited(lambda text, k: passages(*["con"] * k), *ASKED, *MORE).total
-    assert total.favours == "oppose"
-    assert total.lean.mean == -1.0
-    assert total.outcomes.oppose == 6
+def test_how_a_judge_is_asked():
+    """Each passage once for all wordings, without a time limit: it may load a large model first."""
+    judge = MarkJudge()
+    audited(always("pro"), ASKED[0], judge=judge)
+    assert len(judge.asked) == len(set(judge.asked)) == 10 * 2
+    assert measure.__globals__["_UNTIMED"] == Limits(timeout=None)
 
 
-def test_too_few_questions_do_not_tell_a_side():
-    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, *MORE[:2])
-    assert figures.total.lean.low == 1.0
-    assert figures.total.favours is None
-    assert "fewer than 6 two-sided questions" in " ".join(sentences(figures))
+def test_a_store_by_vector_is_asked_through_its_embedder():
+    store = MemoryStore(passages("pro", "con"))
+    with pytest.raises(CapabilityError, match="embedder"):
+        measure(questions(ASKED[0]), store, None, MarkJudge(), k=1, depth=1)
+    measured = measure(questions(ASKED[0]), store, HashEmbedder(), MarkJudge(), k=2, depth=2)
+    assert audit_figures(measured, k=2, depth=2).total.outcomes.both == 1
 
 
 def test_a_retriever_that_agrees_with_whoever_asks_follows_the_wording():
@@ -162,7 +167,7 @@ def test_the_coverage_curve_counts_passages_until_both_sides_appear():
 
     figures = audited(search, *ASKED, depth=8)
     assert [row.needed for row in figures.questions] == [2, 7, None]
-    curve = {point.k: point.share.mean for point in figures.total.curve}
+    curve = {point.k: point.mean for point in figures.total.curve}
     assert curve == pytest.approx(
         {1: 0, 2: 1 / 3, 3: 1 / 3, 4: 1 / 3, 5: 1 / 3, 6: 1 / 3, 7: 2 / 3, 8: 2 / 3}, abs=1e-5
     )
@@ -176,26 +181,9 @@ def test_a_passage_that_makes_both_cases_is_mixed_and_a_repeat_counts_twice():
     row = figures.questions[0]
     sides = row.neutral.sides
     assert (sides.support, sides.oppose, sides.mixed, sides.neither) == (2, 0, 1, 0)
-    assert sides.lean == pytest.approx(2 / 3)
+    assert row.neutral.lean == pytest.approx(2 / 3)
     assert (row.needed, row.outcome, row.coverage) == (None, "support", 0.0)
     assert row.neutral.passages[0].verdicts == {"support": "mixed", "oppose": "mixed"}
-
-
-class Certain(MarkJudge):
-    """Takes each passage for support of whatever it is shown, of what it says a little more."""
-
-    listing = ListingRule(0.6, 0.4, 0.1)
-
-    def _table(self, perspectives, passages):
-        return 0.7 + 0.25 * super()._table(perspectives, passages)
-
-
-def test_where_every_passage_is_pro_no_audit_reports_both_sides():
-    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED, judge=Certain())
-    assert figures.rule == ListingRule(0.6, 0.4, 0.1, SILENT)
-    assert figures.total.outcomes.support == 3
-    assert figures.total.coverage.mean == 0.0
-    assert figures.total.passages.oppose == 0
 
 
 class ReadsBoth(MarkJudge):
@@ -209,25 +197,6 @@ class ReadsBoth(MarkJudge):
     def judge_sides(self, sides, passages, relevance):
         self.relevance = relevance
         return MarkJudge._table(self, sides, passages)
-
-
-@pytest.mark.parametrize("wording", ["Should zoos be closed?", "Zoos do more harm than good."])
-def test_two_sides_are_read_together_so_that_all_pro_is_not_two_sided(wording):
-    figures = audited(lambda text, k: passages(*["pro"] * k), wording, judge=ReadsBoth())
-    (row,) = figures.questions
-    assert row.outcome == "support"
-    assert row.coverage == 0.0
-    assert figures.total.passages == SideCounts(support=5, oppose=0, mixed=0, neither=0)
-    assert figures.rule.threshold == 0.6
-
-
-def test_perspectives_given_in_a_file_are_read_together_too():
-    given = (Perspective("p1", "Keep them", "support"), Perspective("p2", "Close", "oppose"))
-    judge = ReadsBoth()
-    search = CallableStore(lambda text, k: passages(*["con"] * k))
-    measured = measure([AuditQuestion("q", "Zoos?", given)], search, None, judge, k=5, depth=5)
-    assert audit_figures(measured, k=5, depth=5).total.outcomes.oppose == 1
-    assert np.isnan(judge.relevance).all()  # nobody measured it
 
 
 class Marked:
@@ -244,25 +213,6 @@ class Marked:
         )
 
 
-def test_what_is_not_about_the_question_supports_nothing_and_is_not_judged():
-    class Credulous(ReadsBoth):
-        def judge_sides(self, sides, passages, relevance):
-            super().judge_sides(sides, passages, relevance)
-            return np.array([[0.9, 0.1]] * len(passages))
-
-    judge = Credulous()
-    found = passages("pro", "none", "none")
-    figures = audited(lambda text, k: found[:k], ASKED[0], judge=judge, encoder=Marked(), k=3)
-    assert {text for text, _ in judge.asked} == {"pro 0"}
-    assert judge.relevance.tolist() == [1.0]
-    assert figures.total.passages == SideCounts(support=1, oppose=0, mixed=0, neither=2)
-    nothing = audited(
-        lambda text, k: found[1:][:k], ASKED[0], judge=judge, encoder=Marked(), k=2, depth=2
-    )
-    assert nothing.total.outcomes.nothing == 1
-    assert nothing.judged_pairs == 0
-
-
 def test_an_encoder_that_fails_is_reported_and_everything_is_judged():
     class Down(Marked):
         def embed_queries(self, texts):
@@ -273,16 +223,6 @@ def test_an_encoder_that_fails_is_reported_and_everything_is_judged():
     assert "no memory" in figures.degradations[0].message
     with pytest.raises(RuntimeError, match="no memory"):
         audited(lambda text, k: passages("pro"), ASKED[0], encoder=Down(), strict=True)
-
-
-def test_a_higher_min_support_lists_fewer():
-    figures = audited(
-        lambda text, k: passages(*["pro"] * k), ASKED[0], judge=Certain(), min_support=0.99
-    )
-    assert figures.rule.threshold == 0.99
-    (row,) = figures.questions
-    assert row.outcome == "neither"  # they lean, so something is said
-    assert row.neutral.passages[0].verdicts["support"] == "leaning"
 
 
 def test_a_question_on_which_nothing_is_said_is_counted_apart():
@@ -297,21 +237,6 @@ def test_a_question_on_which_nothing_is_said_is_counted_apart():
     assert total.coverage_where_said.mean == 1.0
     assert "Nothing said: for 1 question" in " ".join(sentences(figures))
     assert "nothing said" in audit_page(figures, about={})
-
-
-def test_fewer_passages_than_asked_for_and_none_at_all():
-    figures = audited(lambda text, k: [], *ASKED)
-    assert figures.total.outcomes.nothing == 3
-    assert figures.total.lean.mean == 0.0
-    assert figures.total.coverage.mean == 0.0
-    figures = audited(lambda text, k: passages("con"), ASKED[0])
-    assert figures.questions[0].neutral.sides.lean == -0.2  # of k places, not of one passage
-
-
-def test_each_passage_is_judged_once_for_all_wordings():
-    judge = MarkJudge()
-    audited(lambda text, k: passages(*["pro"] * k), ASKED[0], judge=judge)
-    assert len(judge.asked) == len(set(judge.asked)) == 10 * 2
 
 
 def test_a_failed_search_and_a_failed_batch_are_reported_and_counted_as_nothing():
@@ -337,57 +262,6 @@ def test_a_failed_search_and_a_failed_batch_are_reported_and_counted_as_nothing(
     json.dumps(figures.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("failing", [RuntimeError("server is down"), None])
-def test_a_judge_that_judges_nothing_is_an_error_and_is_not_asked_for_ever(failing):
-    class Down(MarkJudge):
-        def _table(self, perspectives, passages):
-            self.asked += [p.text for p in passages]
-            if failing is not None:
-                raise failing
-            return np.full((len(passages), len(perspectives)), np.nan)
-
-    judge = Down()
-    says = "none of 32 pairs: " + ("server is down" if failing else "it gave no reason")
-    with pytest.raises(JudgeError, match=says):
-        audited(lambda text, k: passages(*["pro"] * k), *ASKED, k=5, depth=20, judge=judge)
-    assert len(judge.asked) == 16
-    with pytest.raises(JudgeError, match="none of 2 pairs"):
-        audited(lambda text, k: passages("pro"), ASKED[0], judge=Down())
-
-
-def test_a_model_that_is_not_installed_ends_the_audit_at_once():
-    class NotThere(MarkJudge):
-        def _table(self, perspectives, passages):
-            self.asked.append(1)
-            raise MissingDependency("judge", "judging with 'x'")
-
-    judge = NotThere()
-    with pytest.raises(MissingDependency, match=r"perspective-rag\[judge\]"):
-        audited(lambda text, k: passages("pro", "con"), *ASKED, judge=judge)
-    assert len(judge.asked) == 1
-
-
-def test_a_judge_may_take_longer_than_a_request(monkeypatch):
-    """What loads a large model first is not cut off after the time of a search."""
-    module, seen = sys.modules["perspective_rag.audit.reading"], []
-    monkeypatch.setattr(module, "run", lambda flow, book, limits: seen.append(limits) or run(flow))
-    audited(lambda text, k: passages("pro", "con"), ASKED[0])
-    assert [limits.timeout for limits in seen] == [None]
-
-
-def test_questions_that_got_few_passages_or_none_are_said():
-    def search(text, k):
-        if "cash" in text.lower():
-            return []
-        return passages("pro", "con") if "zoos" in text.lower() else passages(*["pro"] * k)
-
-    figures = audited(search, *ASKED)
-    assert figures.total.short == ("0", "1")
-    assert "Short: 2 questions got fewer than 5 passages, and 1 of them none at all." in sentences(
-        figures
-    )
-
-
 def test_strict_raises_and_an_outage_is_an_error():
     def down(text, k):
         raise ConnectionError("store is down")
@@ -400,38 +274,12 @@ def test_strict_raises_and_an_outage_is_an_error():
         audited(lambda text, k: passages("con"), ASKED[0], judge=MarkJudge(["con"]), strict=True)
 
 
-def test_a_store_by_vector_is_asked_through_its_embedder():
-    store = MemoryStore(passages("pro", "con"))
-    with pytest.raises(CapabilityError, match="embedder"):
-        measure(questions(ASKED[0]), store, None, MarkJudge(), k=1, depth=1)
-    measured = measure(questions(ASKED[0]), store, HashEmbedder(), MarkJudge(), k=2, depth=2)
-    assert audit_figures(measured, k=2, depth=2).total.outcomes.both == 1
-
-
 @pytest.mark.parametrize(
     "options", [{"k": 0}, {"k": 11}, {"min_support": 1.5}, {"min_support": -0.1}]
 )
 def test_settings_out_of_range_are_refused(options):
     with pytest.raises(ConfigError, match=r"must be"):
         audited(lambda text, k: [], ASKED[0], **{"k": 5, **options})
-
-
-@pytest.mark.parametrize("table", [[[3.2, -1.0]], [[0.5]]])
-def test_what_is_no_probability_supports_nothing_and_is_recorded(table):
-    class Logits(MarkJudge):
-        def _table(self, perspectives, passages):
-            fine = [[1.0, 0.0]] * len(passages)
-            return np.array(table if "odd" in passages[0].text else fine)
-
-    two = (Perspective("support", "yes"), Perspective("oppose", "no"))
-    asked = [AuditQuestion(each, each, two) for each in ("pro", "odd")]
-    search = CallableStore(lambda text, k: passages(text if text == "odd" else "pro")[:k])
-    measured = measure(asked, search, None, Logits(), k=1, depth=1)
-    assert measured.audited[0].rankings["neutral"].support.tolist() == [[1.0, 0.0]]
-    assert np.isnan(measured.audited[1].rankings["neutral"].support).all()
-    assert measured.degradations
-    with pytest.raises(JudgeError, match="marks"):
-        measure(asked, search, None, Logits(), k=1, depth=1, strict=True)
 
 
 def test_more_than_two_perspectives_have_coverage_and_no_sides():
@@ -455,73 +303,6 @@ def test_more_than_two_perspectives_have_coverage_and_no_sides():
     assert "third" in audit_page(figures, about={})
 
 
-# --- questions and their perspectives -------------------------------------------------------------
-
-
-def test_questions_are_read_from_text_and_from_json_lines(tmp_path):
-    plain = tmp_path / "q.txt"
-    plain.write_text("# mine\nShould zoos be closed?\n\n  Is cash  useful? \n", encoding="utf-8")
-    assert [each.text for each in read_audit_questions(plain)] == [ASKED[0], "Is cash useful?"]
-    lines = tmp_path / "q.jsonl"
-    rows = [
-        {
-            "id": "z",
-            "question": ASKED[0],
-            "perspectives": ["A", {"id": "b", "text": "B", "stance": "support"}],
-        },
-        {"query": "Other?", "wordings": {"oppose": "I am against it"}},
-    ]
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    first, second = read_audit_questions(lines)
-    assert [p.text for p in first.perspectives] == ["A", "B"]
-    assert first.sides == (first.perspectives[1], first.perspectives[0])
-    assert second.sides is None
-    assert second.asked() == {"neutral": "Other?"}
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("{", "not valid JSON"),
-        ("[]", "expected a JSON object"),
-        ('{"text": "x"}', "no question"),
-        ('{"question": "x", "perspectives": "y"}', "must be a list"),
-        ('{"question": "x", "perspectives": [1]}', "not a text"),
-        ('{"question": "x", "perspectives": [{"text": "t", "stance": "yes"}]}', "stance must be"),
-        ('{"question": "x", "wordings": {"pro": "t"}}', "wordings must be"),
-        ('{"id": 1, "question": "x"}\n{"id": "1", "question": "y"}', "there twice"),
-        ("", "no questions"),
-    ],
-)
-def test_what_cannot_be_read_is_named_with_its_line(tmp_path, line, says):
-    path = tmp_path / "q.jsonl"
-    path.write_text(line)
-    with pytest.raises(CorpusError, match=says):
-        read_audit_questions(path)
-
-
-def test_perspectives_survive_being_written_and_read(tmp_path):
-    found = questions(*ASKED, "What is a zoo?")
-    found[0] = AuditQuestion("0", ASKED[0], found[0].perspectives, {"support": "I hate zoos"})
-    write_audit_questions(found, tmp_path / "new" / "p.jsonl")
-    read = read_audit_questions(tmp_path / "new" / "p.jsonl")
-    assert [each.to_dict() for each in read] == [each.to_dict() for each in found]
-    assert with_perspectives(read[:2], RuleExtractor())[0] == found[:2]
-    assert found[0].asked()["support"] == "I hate zoos"
-
-
-def test_an_edited_perspective_is_judged_by_what_it_says_now(tmp_path):
-    path = tmp_path / "p.jsonl"
-    write_audit_questions(questions(ASKED[0]), path)
-    line = json.loads(path.read_text())
-    assert [set(each) for each in line["perspectives"]] == [{"id", "text", "stance"}] * 2
-    line["perspectives"][1]["text"] = "Zoos should become sanctuaries"
-    path.write_text(json.dumps(line))
-    (found,), _ = with_perspectives(read_audit_questions(path), RuleExtractor())
-    assert found.perspectives[1].text == "Zoos should become sanctuaries"
-    assert {each.claim for each in found.perspectives} == {None}
-
-
 def test_a_question_put_for_one_side_gets_both_and_the_data_sets_pairs_get_their_claim():
     carried = questions("Find a claim that opposes the argument: Zoos should be closed.")[0]
     assert [each.stance for each in carried.perspectives] == ["support", "oppose"]
@@ -542,72 +323,11 @@ def test_a_question_put_for_one_side_gets_both_and_the_data_sets_pairs_get_their
     assert found.sides[0].id == "close"
 
 
-# --- limits ---------------------------------------------------------------------------------------
-
-
-def test_questions_are_read_from_gzip_too(tmp_path):
-    path = tmp_path / "q.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"question": "Should zoos be closed?", "id": "z"}\n'))
-    assert [(each.id, each.text) for each in read_audit_questions(path)] == [
-        ("z", "Should zoos be closed?")
-    ]
-
-
-def test_json_in_a_text_file_is_no_question(tmp_path):
-    path = tmp_path / "q.json"
-    path.write_text('[{"question": "Should zoos be closed?"}]')
-    with pytest.raises(CorpusError, match=r"q\.json:1 looks like JSON.*\.jsonl"):
-        read_audit_questions(path)
-
-
-def test_limits_name_what_they_miss():
-    figures = audited(lambda text, k: passages(*["pro"] * k), *ASKED)
-    assert AuditLimits().missed(figures) == []
-    assert (
-        AuditLimits(max_one_sided=1.0, min_coverage=0.0, max_lean=1.0, max_follows=0.0).missed(
-            figures
-        )
-        == []
-    )
-    missed = AuditLimits(max_one_sided=0.5, min_coverage=0.1, max_lean=0.9, max_follows=0.1).missed(
-        figures
-    )
-    assert [each.partition(":")[0] for each in missed] == [
-        "one-sided questions",
-        "coverage",
-        "lean",
-    ]
-    mirrored = audited(lambda text, k: passages(*["con"] * k), *ASKED)
-    assert AuditLimits(max_lean=0.9).missed(mirrored)  # to either side
-    with pytest.raises(ConfigError, match=r"max_lean must be a number in \[0, 1\]; got 2"):
-        AuditLimits(max_lean=2)
-    nothing = audited(lambda text, k: passages("pro"), "What is a zoo?")
-    assert "no question to measure it on" in AuditLimits(max_lean=0.9).missed(nothing)[0]
-
-
 def silent_but(told, *sides):
     """A retriever whose passages the judge can read for the first ``told`` questions alone."""
     known = [text.split()[1] for text in (*ASKED, *MORE)[:told]]
     marks = sides or ("pro", "con")
     return lambda text, k: passages(*(marks if any(n in text for n in known) else "-") * k)[:k]
-
-
-def test_where_the_judge_finds_no_side_in_most_questions_the_limits_do_not_pass():
-    limits = AuditLimits(max_one_sided=0.3, max_lean=0.3, max_follows=0.2)
-    blind = limits.verdict(audited(silent_but(1), *ASKED, *MORE))
-    assert blind.outcome == "cannot tell"
-    assert "in 5 of 6 questions the judge finds no side" in blind.sentence
-    assert AuditLimits().verdict(audited(silent_but(1), *ASKED)).outcome == "measured"
-    seen = limits.verdict(audited(silent_but(3), *ASKED, *MORE))
-    assert (seen.outcome, seen.missed) == ("passed", ())
-
-
-def test_what_is_missed_in_spite_of_silent_questions_is_missed_and_coverage_is_not_told():
-    figures = audited(silent_but(2, "pro"), *ASKED, *MORE)
-    assert AuditLimits(max_one_sided=0.3).verdict(figures).outcome == "missed"
-    assert AuditLimits(min_coverage=0.5).verdict(figures).outcome == "cannot tell"
-    everywhere = audited(silent_but(6, "pro"), *ASKED, *MORE)
-    assert AuditLimits(min_coverage=0.5).verdict(everywhere).outcome == "missed"
 
 
 def test_errors_of_the_judge_widen_the_figures_and_none_leave_them():
@@ -623,6 +343,269 @@ def test_errors_of_the_judge_widen_the_figures_and_none_leave_them():
     assert audit_figures(measured, k=5, depth=5).error is None
 
 
+HOSTILE = "<script>alert('x')</script> & \"quotes\" </style><img src=http://evil onerror=1>"
+
+
+class Certain(MarkJudge):
+    """Takes each passage for support of whatever it is shown, of what it says a little more."""
+
+    listing = ListingRule(0.6, 0.4, 0.1)
+
+    def _table(self, perspectives, passages):
+        return 0.7 + 0.25 * super()._table(perspectives, passages)
+
+
+def test_a_passage_is_listed_by_the_rule_of_its_judge():
+    figures = audited(always("pro"), *ASKED, judge=Certain())
+    assert figures.rule == ListingRule(0.6, 0.4, 0.1)
+    assert (figures.total.outcomes.support, figures.total.passages.oppose) == (3, 0)
+    figures = audited(always("pro"), ASKED[0], judge=Certain(), min_support=0.99)
+    assert figures.rule.threshold == 0.99
+    (row,) = figures.questions
+    assert row.outcome == "neither"  # they lean, so something is said
+    assert row.neutral.passages[0].verdicts["support"] == "leaning"
+
+
+@pytest.mark.parametrize("wording", ["Should zoos be closed?", "Zoos do more harm than good.", ""])
+def test_two_sides_are_read_together_so_that_all_pro_is_not_two_sided(wording):
+    given = (Perspective("p1", "Keep them", "support"), Perspective("p2", "Close", "oppose"))
+    asked = questions(wording) if wording else [AuditQuestion("q", "Zoos?", given)]
+    judge = ReadsBoth()
+    measured = measure(asked, CallableStore(always("pro")), None, judge, k=5, depth=5)
+    figures = audit_figures(measured, k=5, depth=5)
+    assert [(row.outcome, row.coverage) for row in figures.questions] == [("support", 0.0)]
+    assert figures.total.passages == SideCounts(support=5, oppose=0, mixed=0, neither=0)
+    assert figures.rule.threshold == 0.6
+    assert np.isnan(judge.relevance).all()  # nobody measured it
+
+
+def test_what_is_not_about_the_question_supports_nothing_and_is_not_judged():
+    judge, found = ReadsBoth(), passages("pro", "none", "none")
+    options = {"judge": judge, "encoder": Marked()}
+    figures = audited(lambda text, k: found[:k], ASKED[0], k=3, **options)
+    assert judge.relevance.tolist() == [1.0]
+    assert figures.judged_pairs == 2
+    assert figures.total.passages == SideCounts(support=1, oppose=0, mixed=0, neither=2)
+    nothing = audited(lambda text, k: found[1:][:k], ASKED[0], k=2, depth=2, **options)
+    assert (nothing.total.outcomes.nothing, nothing.judged_pairs) == (1, 0)
+
+
+@pytest.mark.parametrize("failing", [RuntimeError("server is down"), None])
+def test_a_judge_that_judges_nothing_is_an_error_and_is_not_asked_for_ever(failing):
+    class Down(MarkJudge):
+        def _table(self, perspectives, passages):
+            self.asked += [p.text for p in passages]
+            if failing is not None:
+                raise failing
+            return np.full((len(passages), len(perspectives)), np.nan)
+
+    judge = Down()
+    says = "none of 32 pairs: " + ("server is down" if failing else "it gave no reason")
+    with pytest.raises(JudgeError, match=says):
+        audited(always("pro"), *ASKED, k=5, depth=20, judge=judge)
+    assert len(judge.asked) == 16
+    with pytest.raises(JudgeError, match="none of 2 pairs"):
+        audited(lambda text, k: passages("pro"), ASKED[0], judge=Down())
+    failing = MissingDependency("judge", "judging with 'x'")
+    with pytest.raises(MissingDependency, match=r"perspective-rag\[judge\]"):
+        audited(always("pro"), *ASKED, judge=Down())
+
+
+@pytest.mark.parametrize("table", [[[3.2, -1.0]], [[0.5]]])
+def test_what_is_no_probability_supports_nothing_and_is_recorded(table):
+    class Logits(MarkJudge):
+        def _table(self, perspectives, passages):
+            fine = [[1.0, 0.0]] * len(passages)
+            return np.array(table if "con" in passages[0].text else fine)
+
+    def search(text, k):
+        return passages("con" if "cash" in text.lower() else "pro")
+
+    figures = audited(search, *ASKED[:2], judge=Logits())
+    assert [row.outcome for row in figures.questions] == ["support", "neither"]
+    assert figures.degradations
+    with pytest.raises(JudgeError, match="marks"):
+        audited(search, *ASKED[:2], judge=Logits(), strict=True)
+
+
+def test_few_passages_and_none_are_counted_as_places_left_empty():
+    def search(text, k):
+        if "cash" in text.lower():
+            return []
+        return passages("con") if "zoos" in text.lower() else passages(*["pro"] * k)
+
+    figures = audited(search, *ASKED)
+    assert figures.total.short == ("0", "1")
+    said = "Short: 2 questions got fewer than 5 passages, and 1 of them none at all."
+    assert said in sentences(figures)
+    assert [row.neutral.lean for row in figures.questions] == [-0.2, 0.0, 1.0]
+    assert figures.total.outcomes.nothing == 1
+
+
+def test_questions_are_read_from_text_and_from_json_lines(tmp_path):
+    plain = tmp_path / "q.txt"
+    plain.write_text("# mine\nShould zoos be closed?\n\n  Is cash  useful? \n", encoding="utf-8")
+    assert [each.text for each in read_audit_questions(plain)] == [ASKED[0], "Is cash useful?"]
+    given = ["A", {"id": "b", "text": "B", "stance": "support"}]
+    rows = [
+        {"id": "z", "question": ASKED[0], "perspectives": given},
+        {"query": "Other?", "wordings": {"oppose": "I am against it"}},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    (tmp_path / "q.jsonl").write_bytes(lines)
+    first, second = read_audit_questions(tmp_path / "q.jsonl")
+    (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(lines))
+    assert read_audit_questions(tmp_path / "q.jsonl.gz") == [first, second]
+    assert [p.text for p in first.perspectives] == ["A", "B"]
+    assert first.sides == (first.perspectives[1], first.perspectives[0])
+    assert second.sides is None
+    assert second.asked() == {"neutral": "Other?"}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "says"),
+    [
+        ("q.jsonl", "{", "not valid JSON"),
+        ("q.jsonl", "[]", "expected a JSON object"),
+        ("q.jsonl", '{"text": "x"}', "no question"),
+        ("q.jsonl", '{"question": "x", "perspectives": "y"}', "must be a list"),
+        ("q.jsonl", '{"question": "x", "perspectives": [1]}', "not a text"),
+        ("q.jsonl", '{"question": "x", "perspectives": [{"text": "t", "stance": "y"}]}', "stance"),
+        ("q.jsonl", '{"question": "x", "wordings": {"pro": "t"}}', "wordings must be"),
+        ("q.jsonl", '{"id": 1, "question": "x"}\n{"id": "1", "question": "y"}', "there twice"),
+        ("q.jsonl", "", "no questions"),
+        ("q.json", '[{"question": "x"}]', r"q\.json:1 looks like JSON.*\.jsonl"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path, name, line, says):
+    (tmp_path / name).write_text(line)
+    with pytest.raises(CorpusError, match=says):
+        read_audit_questions(tmp_path / name)
+
+
+def test_perspectives_survive_being_written_read_and_edited(tmp_path):
+    path = tmp_path / "new" / "p.jsonl"
+    found = questions(*ASKED, "What is a zoo?")
+    found[0] = AuditQuestion("0", ASKED[0], found[0].perspectives, {"support": "I hate zoos"})
+    write_audit_questions(found, path)
+    read = read_audit_questions(path)
+    assert [each.to_dict() for each in read] == [each.to_dict() for each in found]
+    assert with_perspectives(read[:2], RuleExtractor())[0] == found[:2]
+    assert found[0].asked()["support"] == "I hate zoos"
+    line = json.loads(path.read_text().splitlines()[0])
+    line["perspectives"][1]["text"] = "Zoos should become sanctuaries"
+    path.write_text(json.dumps(line))
+    (edited,), _ = with_perspectives(read_audit_questions(path), RuleExtractor())
+    assert edited.perspectives[1].text == "Zoos should become sanctuaries"
+    assert {each.claim for each in edited.perspectives} == {None}, "judged by what it says now"
+
+
+def test_limits_name_what_they_miss():
+    figures = audited(always("pro"), *ASKED)
+    within = AuditLimits(max_one_sided=1.0, min_coverage=0.0, max_lean=1.0, max_follows=0.0)
+    assert AuditLimits().missed(figures) == within.missed(figures) == []
+    beyond = AuditLimits(max_one_sided=0.5, min_coverage=0.1, max_lean=0.9, max_follows=0.1)
+    missed = [each.partition(":")[0] for each in beyond.missed(figures)]
+    assert missed == ["one-sided questions", "coverage", "lean"]
+    assert AuditLimits(max_lean=0.9).missed(audited(always("con"), *ASKED))  # to either side
+    with pytest.raises(ConfigError, match=r"max_lean must be a number in \[0, 1\]; got 2"):
+        AuditLimits(max_lean=2)
+    nothing = audited(lambda text, k: passages("pro"), "What is a zoo?")
+    assert "no question to measure it on" in AuditLimits(max_lean=0.9).missed(nothing)[0]
+
+
+@pytest.mark.parametrize(
+    ("told", "sides", "limits", "outcome"),
+    [
+        (1, ["pro", "con"], {"max_one_sided": 0.3, "max_follows": 0.2}, "cannot tell"),
+        (1, ["pro", "con"], {}, "measured"),
+        (3, ["pro", "con"], {"max_one_sided": 0.3, "max_lean": 0.3}, "passed"),
+        (2, ["pro"], {"max_one_sided": 0.3}, "missed"),
+        (2, ["pro"], {"min_coverage": 0.5}, "cannot tell"),
+        (6, ["pro"], {"min_coverage": 0.5}, "missed"),
+    ],
+)
+def test_where_the_judge_finds_no_side_in_most_questions_the_limits_do_not_pass(
+    told, sides, limits, outcome
+):
+    verdict = AuditLimits(**limits).verdict(audited(silent_but(told, *sides), *ASKED, *MORE))
+    assert verdict.outcome == outcome
+    said = f"in {6 - told} of 6 questions the judge finds no side"
+    assert (said in verdict.sentence) == (outcome == "cannot tell")
+
+
+def test_the_page_begins_with_the_verdict_and_one_chart():
+    page = audit_page(audited(silent_but(4, "pro"), *ASKED, *MORE), about={})
+    body = page.partition("<body")[2]
+    said = "show both sides of 0 and one side alone of 4; of 2 the judge cannot tell"
+    assert body.index(said) < body.index("<svg") < body.index("In figures")
+
+
+def test_every_text_in_the_page_is_escaped_and_nothing_is_fetched():
+    sides = (Perspective("support", HOSTILE), Perspective("oppose", f"not {HOSTILE}"))
+    store = CallableStore(lambda text, k: [Passage(HOSTILE, f"pro {HOSTILE}", {"title": HOSTILE})])
+    asked = [AuditQuestion("q", f"{HOSTILE}?", sides)]
+    measured = measure(asked, store, None, MarkJudge(), k=2, depth=2)
+    verdict = AuditVerdict("missed", HOSTILE, (HOSTILE,))
+    figures = audit_figures(measured, k=2, depth=2)
+    page = audit_page(figures, about={"Retriever": HOSTILE}, verdict=verdict)
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("</style>") == 1
+    assert page.count("&lt;script&gt;") >= 6
+    bare = page.replace("&lt;img src=http", "")
+    assert not re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?(?!#)', bare)
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        xml.dom.minidom.parseString(drawing)
+
+
+def drawn(tmp_path, chart):
+    """What a macro of the charts draws, as a document."""
+    template = tmp_path / "chart.html"
+    template.write_text('{% import "charts.html" as charts %}{{ charts.' + chart + " }}")
+    return xml.dom.minidom.parseString(render(template).strip())
+
+
+def numbers(elements, name):
+    return [float(each.getAttribute(name)) for each in elements]
+
+
+def test_charts_are_drawn_to_scale(tmp_path):
+    bars = '[("a", "support"), ("b", "oppose")], [("row", [3, 1]), ("other", [0, 2])]'
+    boxes = drawn(tmp_path, f"stacked_bars({bars})").getElementsByTagName("rect")[2:]
+    first, second, third = numbers(boxes, "width")
+    assert (first / second, third / second) == pytest.approx((3, 2), rel=0.01)
+    assert numbers(boxes, "x")[1] == pytest.approx(numbers(boxes, "x")[0] + first, abs=0.2)
+    point = '{"k": 1, "mean": 0.5, "low": 0.0, "high": 1.0}'
+    chart = drawn(tmp_path, f'intervals([("r", "support", {point})], 0, 1, ("a", "b"))')
+    lines = chart.getElementsByTagName("line")
+    (line,) = [each for each in lines if each.getAttribute("stroke-width")]
+    middle = (numbers([line], "x1")[0] + numbers([line], "x2")[0]) / 2
+    assert numbers(chart.getElementsByTagName("circle"), "cx") == pytest.approx([middle], abs=0.1)
+    curve = drawn(tmp_path, f'curve([{point}], "support", "x", "y")')
+    assert curve.getElementsByTagName("polyline")[0].getAttribute("points").strip() == "52.0,141.0"
+
+
+@pytest.mark.parametrize(("sides", "css"), [("ab", " both"), ("aa", " a"), ("", "")])
+def test_a_passage_has_the_colour_of_its_side(tmp_path, sides, css):
+    template = tmp_path / "x.html"
+    template.write_text('{% import "parts.html" as parts %}{{ parts.question(shown, true) }}')
+    passage = {"title": "t", "text": "x", "marks": [("m", side) for side in sides]}
+    shown = {"question": "q", "missing": [], "passages": [passage]}
+    assert f'<div class="passage{css}">' in render(template, shown=shown)
+
+
+def test_a_template_is_escaped_and_a_value_left_out_is_an_error(tmp_path, monkeypatch):
+    template = tmp_path / "x.html"
+    template.write_text("{{ plain }}")
+    assert render(template, plain="<b>") == "&lt;b&gt;"
+    with pytest.raises(jinja2.UndefinedError):
+        render(template)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingDependency, match=r"HTML needs .*perspective-rag\[local\]"):
+        render(Path("x.html"))
+
+
 def test_the_json_of_an_audit_is_what_scripts_read():
     """Names and places of ``audit.json``; a question whose search failed has its error alone."""
 
@@ -632,139 +615,35 @@ def test_the_json_of_an_audit_is_what_scripts_read():
         return passages("pro")
 
     given = AuditQuestion("z", "Zoos?", (Perspective("p1", "Keep", "oppose"),), {"oppose": "w"})
-    store = CallableStore(search)
-    measured = measure([*questions(*ASKED[:2]), given], store, None, MarkJudge(), k=1, depth=1)
-    document = audit_figures(
-        measured, k=1, depth=1, listing_error=ListingError(0, 0, "s")
-    ).to_dict()
-    even, one = {"mean": 0.0, "low": 0.0, "high": 0.0}, {"mean": 1.0, "low": 1.0, "high": 1.0}
-    assert json.loads(json.dumps(document["total"])) == {
-        "questions": 3,
-        "failed": ["1"],
-        "without_perspectives": [],
-        "short": [],
-        "nothing_found": 0,
-        "says_nothing": ["z"],
-        "with_perspectives": 2,
-        "told": 1,
-        "two_sided": 1,
-        "outcomes": {"both": 0, "support": 1, "oppose": 0, "neither": 0, "nothing": 0},
-        "one_sided": one,
-        "passages": {"support": 1, "oppose": 0, "mixed": 0, "neither": 0},
-        "lean": one,
-        "favours": None,
-        "leans": {"neutral": one, "support": one, "oppose": one},
-        "follows": even,
-        "coverage": even,
-        "coverage_where_said": even,
-        "needed": {"median": None, "reached": 0, "not_reached": 2},
-        "curve": [{"k": 1, **even}],
-        "seconds": document["total"]["seconds"],
-    }
-    assert set(document["total"]["seconds"]) == {"mean", "p95"}
-    bounds = {"low": 1.0, "high": 1.0}
-    assert document["error"] == {
-        "opposing": 0,
-        "silent": 0,
-        "source": "s",
-        "one_sided": bounds,
-        "lean": bounds,
-    }
+    asked = [*questions(*ASKED[:2]), given]
+    measured = measure(asked, CallableStore(search), None, MarkJudge(), k=1, depth=1)
+    figures = audit_figures(measured, k=1, depth=1, listing_error=ListingError(0, 0, "s"))
+    document = json.loads(json.dumps(figures.to_dict(), allow_nan=False))
     names = "k depth threshold rule judged_pairs total error questions degradations"
     assert list(document) == names.split()
+    total = document["total"]
+    names = (
+        "questions failed without_perspectives short nothing_found says_nothing with_perspectives "
+        "told two_sided outcomes one_sided passages lean favours leans follows coverage "
+        "coverage_where_said needed curve seconds"
+    )
+    assert list(total) == names.split()
+    even = {"mean": 0.0, "low": 0.0, "high": 0.0}
+    assert (total["failed"], total["says_nothing"]) == (["1"], ["z"])
+    assert set(total["leans"]) == {"neutral", "support", "oppose"}
+    assert total["needed"] == {"median": None, "reached": 0, "not_reached": 2}
+    assert total["curve"] == [{"k": 1, **even}]
+    assert set(total["seconds"]) == {"mean", "p95"}
+    bounds = {"low": 1.0, "high": 1.0}
+    listing = {"opposing": 0, "silent": 0, "source": "s"}
+    assert document["error"] == {**listing, "one_sided": bounds, "lean": bounds}
     first, failed, alone = document["questions"]
     passage = {"id": "pro-0", "title": "", "text": "pro 0", "supports": ["support"]}
     passage["verdicts"] = {"support": "clear", "oppose": "silent"}
     sides = {"support": 1, "oppose": 0, "mixed": 0, "neither": 0, "lean": 1.0}
     assert first["wordings"]["neutral"] == {"asked": ASKED[0], **sides, "passages": [passage]}
-    assert (
-        list(first)
-        == (
-            "id question perspectives error wordings coverage covered says_nothing needed outcome "
-            "follows seconds"
-        ).split()
-    )
+    names = "id question perspectives error wordings coverage covered says_nothing needed outcome"
+    assert list(first) == [*names.split(), "follows", "seconds"]
     assert list(failed) == ["id", "question", "perspectives", "error"]
     assert list(alone["wordings"]["neutral"]) == ["asked", "passages"]
     assert (alone["outcome"], alone["follows"]) == (None, None)
-
-
-def test_the_page_begins_with_the_verdict_and_one_chart():
-    page = audit_page(audited(silent_but(4, "pro"), *ASKED, *MORE), about={})
-    body = page.partition("<body")[2]
-    sentence = body.index(
-        "show both sides of 0 and one side alone of 4; of 2 the judge cannot tell"
-    )
-    assert sentence < body.index("<svg") < body.index("In figures")
-
-
-# --- the page -------------------------------------------------------------------------------------
-
-HOSTILE = "<script>alert('x')</script> & \"quotes\" </style><img src=http://evil onerror=1>"
-
-
-def test_every_text_in_the_page_is_escaped_and_nothing_is_fetched():
-    question = AuditQuestion(
-        "q",
-        f"{HOSTILE}?",
-        (Perspective("support", HOSTILE), Perspective("oppose", f"not {HOSTILE}")),
-    )
-    store = CallableStore(lambda text, k: [Passage(HOSTILE, f"pro {HOSTILE}", {"title": HOSTILE})])
-    measured = measure([question], store, None, MarkJudge(), k=2, depth=2)
-    figures = audit_figures(measured, k=2, depth=2)
-    verdict = AuditVerdict("missed", HOSTILE, (HOSTILE,))
-    page = audit_page(figures, about={"Retriever": HOSTILE}, verdict=verdict)
-    assert "<script" not in page
-    assert "<img" not in page
-    assert page.count("</style>") == 1
-    assert page.count("&lt;script&gt;") >= 6
-    fetched = re.findall(
-        r'(?:src|href|url)\s*[=(]\s*["\']?(?!#)', page.replace("&lt;img src=http", "")
-    )
-    assert not fetched
-    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
-        xml.dom.minidom.parseString(drawing)
-
-
-def test_only_charts_are_markup(tmp_path):
-    template = tmp_path / "x.html"
-    template.write_text("{{ plain }}|{{ chart }}|{{ mark.css }}")
-    mark = html.ShownPassage("t", "x", [("a", "support"), ("b", "oppose")])
-    page = html.render(template, plain="<b>", chart=charts.Svg("<svg>"), mark=mark)
-    assert page == "&lt;b&gt;|<svg>|passage both"
-    with pytest.raises(jinja2.UndefinedError):
-        html.render(template, plain="a value that is left out is an error")
-
-
-def test_a_report_without_jinja2_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingDependency, match=r"HTML needs .*perspective-rag\[local\]"):
-        html.render(Path("x.html"))
-
-
-def test_bars_are_as_long_as_their_numbers():
-    drawing = charts.stacked_bars(
-        [charts.Share("a", "support"), charts.Share("b", "oppose")],
-        [("row", [3, 1]), ("other", [0, 2])],
-    )
-    boxes = xml.dom.minidom.parseString(drawing).getElementsByTagName("rect")[2:]
-    widths = [float(each.getAttribute("width")) for each in boxes]
-    assert widths[0] / widths[1] == pytest.approx(3, rel=0.01)
-    assert widths[2] / widths[1] == pytest.approx(2, rel=0.01)
-    assert float(boxes[1].getAttribute("x")) == pytest.approx(
-        float(boxes[0].getAttribute("x")) + widths[0], abs=0.2
-    )
-
-
-def test_a_point_stands_where_its_value_is():
-    point = charts.Point(0, 0.5, 0.0, 1.0)
-    drawing = charts.intervals([("r", "support", point)], low=0.0, high=1.0, ends=("a", "b"))
-    dom = xml.dom.minidom.parseString(drawing)
-    line = next(
-        each for each in dom.getElementsByTagName("line") if each.getAttribute("stroke-width")
-    )
-    middle = (float(line.getAttribute("x1")) + float(line.getAttribute("x2"))) / 2
-    assert float(dom.getElementsByTagName("circle")[0].getAttribute("cx")) == pytest.approx(
-        middle, abs=0.1
-    )
-    assert "<polyline" in charts.curve([("s", "support", [point])], x_label="x", y_label="y")

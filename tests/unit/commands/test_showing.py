@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 from perspective_rag.commands.ask import write_json
-from perspective_rag.commands.showing import show
-from perspective_rag.reporting.origins import origin_of
-from perspective_rag.reporting.terminal import SafeConsole
-from perspective_rag.text import printable
+from perspective_rag.commands.showing import SafeConsole, show
 from perspective_rag.types import (
     Answer,
     Candidate,
@@ -92,16 +89,6 @@ def test_every_passage_stands_in_one_place_in_words_and_without_numbers():
     assert not re.search(r"0\.\d\d", screen)
 
 
-def test_where_the_judge_cannot_tell_that_is_said_of_the_judge_and_not_of_the_corpus():
-    screen = shown(result_of([(0.52, 0.1)]), Answer((), SIDES))
-    assert "No passage is sorted under a side; 1 not sorted." in screen
-    assert "Zoos are" not in screen, "no empty panel for what the line on top says"
-    assert "Not sorted: the judge cannot tell for this one; read it" in screen
-    assert not re.search("leaning|nothing|Nothing|found|corpus", screen)
-    screen = shown(result_of([(0.9, 0.1), (0.52, 0.1)]), width=60)
-    assert screen.count("No passage is sorted under this; 1 not sorted.") == 1
-
-
 def test_the_sentence_of_proof_is_shown_in_its_context_and_the_whole_passage_if_asked_for():
     text = f"# On zoos\n{'Much was said. ' * 60}Keepers save frogs. {'More was said. ' * 60}End."
     result = result_of([(0.9, 0.1), (0.1, 0.2)], texts=[text, text])
@@ -128,32 +115,12 @@ def test_no_side_stands_three_times_on_a_screen():
     assert lines[lines.index("• They help. [1]") - 1] == "For (1 passage)"
 
 
-@pytest.mark.parametrize(
-    ("title", "heading"),
-    [
-        ("THBT zoos are prisons", "debate: THBT zoos are prisons"),
-        ("This house would close zoos", "debate: This house would close zoos"),
-        ("We should close zoos", "debate: We should close zoos"),
-        ("Are zoos cruel?", "debate: Are zoos cruel?"),
-        ("The case for cages", "The case for cages"),
-    ],
-)
-def test_the_motion_of_a_debate_is_not_taken_for_what_its_passages_say(title, heading):
-    assert origin_of(Passage("p", "Text.", {"title": title})).title == heading
-
-
 def test_a_listed_passage_that_only_reports_is_said_to():
     texts = ["Critics say zoos are cruel. Opponents argue that cages are small.", "Zoos teach."]
     result = result_of([(0.1, 0.9), (0.9, 0.1)], texts=texts)
     screen = shown(result)
     assert screen.count("(reports what others say)") == 1
     assert "1 for, 1 against, 1 of those listed only reports." in screen
-
-
-def test_an_empty_side_says_what_was_searched():
-    screen = shown(result_of([(0.9, 0.1)]), width=80)
-    assert "No passage is sorted under this." in screen
-    assert "1 search looked for it." in screen
 
 
 def test_a_statement_too_long_for_its_title_is_whole_inside_its_panel():
@@ -169,37 +136,42 @@ def test_a_statement_too_long_for_its_title_is_whole_inside_its_panel():
     assert f"╭─ {text} ─" in shown(result, width=250 * 2)
 
 
-def test_a_corpus_that_says_nothing():
-    unread = result_of([(np.nan, np.nan)] * 2, related=[0, 0])
-    screen = shown(replace(unread, says_nothing=True))
-    assert "This corpus says nothing about it: no passage is near the question or has its" in screen
-    assert "The passages nearest to the question, not judged" in screen
-    screen = shown(unread)
-    assert "says nothing" not in screen
-    assert "whether they answer it, and for which side they speak, was not judged." in " ".join(
-        screen.split()
-    )
+def test_where_the_judge_cannot_tell_that_is_said_of_the_judge_and_not_of_the_corpus():
+    screen = shown(result_of([(0.52, 0.1)]), Answer((), SIDES))
+    assert "No passage is sorted under a side; 1 not sorted." in screen
+    assert "Zoos are" not in screen, "no empty panel for what the line on top says"
+    assert "Not sorted: the judge cannot tell for this one; read it" in screen
+    assert not re.search("leaning|nothing|Nothing|found|corpus", screen)
+    screen = " ".join(shown(result_of([(0.9, 0.1), (0.52, 0.1)]), width=80).split())
+    said = "No passage is sorted under this; 1 not sorted. 1 search looked for it."
+    assert screen.count(said) == 1
+
+
+UNREAD = result_of([(np.nan, np.nan)] * 2, related=[0, 0])
+SILENT = "This corpus says nothing about it: no passage is near the question or has its"
+NEAREST = "The passages nearest to the question; whether they answer it"
 
 
 @pytest.mark.parametrize(
-    "changes", [{"kind": "personal"}, {"kind": "chat"}, {"caution": "French."}]
-)
-def test_of_what_cannot_be_read_the_corpus_is_not_said_to_be_silent(changes):
-    result = replace(result_of([(np.nan, np.nan)], related=[0]), says_nothing=True, **changes)
-    assert "The passages nearest to the question; whether they answer it" in shown(result)
-    assert "says nothing" not in shown(result)
-
-
-@pytest.mark.parametrize(
-    ("kind", "reading"),
+    ("changes", "says"),
     [
-        ("factual", "I understood: a question of fact, with an answer to look up"),
-        ("not-english", "I understood: not English"),
+        ({"says_nothing": True}, SILENT),
+        ({}, f"{NEAREST}, and for which side they speak, was not judged."),
+        ({"says_nothing": True, "kind": "personal"}, f"{NEAREST} was not judged."),
+        ({"says_nothing": True, "kind": "chat"}, f"{NEAREST} was not judged."),
+        ({"says_nothing": True, "caution": "French."}, f"{NEAREST} was not judged."),
     ],
 )
-def test_what_invites_no_sides_is_said(kind, reading):
-    plain = RetrievalResult("q", (), (), None, Trace(), reading, kind)
-    screen = shown(plain)
+def test_a_corpus_is_said_to_be_silent_only_where_that_is_known(changes, says):
+    screen = " ".join(shown(replace(UNREAD, **changes)).split())
+    assert says in screen
+    assert ("says nothing" in screen) == (says == SILENT)
+    assert "The passages nearest to the question, not judged" in screen
+
+
+def test_what_invites_no_sides_is_said():
+    reading = "I understood: a question of fact, with an answer to look up"
+    screen = shown(RetrievalResult("q", (), (), None, Trace(), reading, "factual"))
     assert reading in screen
     assert "No sides were looked for." in screen
     assert "No passage was found." in screen
@@ -207,7 +179,7 @@ def test_what_invites_no_sides_is_said(kind, reading):
 
 def test_claims_stand_under_their_side_with_the_number_of_their_passage():
     result = result_of([(0.1, 0.9), (0.9, 0.1)], ids=["", ""])
-    from perspective_rag.answer.citations import citation_keys
+    from perspective_rag.answer.passages import citation_keys
 
     first, second = citation_keys(result.candidates)
     answer = Answer(
@@ -241,13 +213,6 @@ def test_nothing_shown_steers_the_terminal():
     )
     assert set(re.findall(r"\x1b\[[0-9;]*[A-Za-z]", file.getvalue())) == {"\x1b[1m", "\x1b[0m"}
     assert file.getvalue().count("\x1b") == 2
-
-
-def test_printable_keeps_what_is_read():
-    text = "Häuser\tund\nWörter 中文 👩\u200d🔬 a\u200db"
-    assert printable(text) == text
-    assert printable("a\x1bb\ud800") == "a "
-    assert printable("\x1b[31mred\x1b[0m") == "red"
 
 
 def test_json_holds_the_numbers_and_no_nan(capsys):

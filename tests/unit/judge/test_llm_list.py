@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from perspective_rag import BM25Store, CascadeJudge, PerspectivePipeline
-from perspective_rag.answer.supporting import supporting_sentences
-from perspective_rag.commands.panels import show_passages
+from perspective_rag.answer.extractive import supporting_sentences
 from perspective_rag.commands.parts import console
+from perspective_rag.commands.showing import show_passages
 from perspective_rag.errors import ConfigError, JudgeError, LLMError
 from perspective_rag.extend import WatchedJudge, annotations_of, report_in
 from perspective_rag.flow.driver import arun, run

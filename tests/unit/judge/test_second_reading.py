@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError, PerspectiveRAGError
 from perspective_rag.judge.second_reading import FIRST, on_scale
+from perspective_rag.maths.vectors import cosine
 from perspective_rag.perspectives.find import CallableExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
-from perspective_rag.types import Extraction, Hit, ListingRule, Passage, Perspective
+from perspective_rag.types import (
+    PACKAGED,
+    Extraction,
+    Hit,
+    ListingRule,
+    Passage,
+    Perspective,
+    RelevanceFloor,
+)
 
 QUESTION = "Should zoos be closed?"
 TEXTS = {
@@ -37,17 +46,19 @@ class SecondReader:
         self.table = table
         self.asked = []
 
-    def read_again(self, sides, passages, first):
+    def read_again(self, sides, passages, first, relevance):
         found = []
+        self.relevance = relevance.tolist()
         for (one, other), passage, row in zip(sides, passages, first, strict=True):
             self.asked.append((passage.id, one.id, other and other.id, row.tolist()))
             found.append(self.table.get((passage.id, one.id), (0.1, 0.1)))
         return np.array(found)
 
 
-def pipeline(second, k=5, **options):
-    embedder = HashEmbedder()
-    store = MemoryStore([Passage(i, text) for i, text in TEXTS.items()], embedder)
+def pipeline(second, k=5, embedder=None, **options):
+    embedder = embedder or HashEmbedder()
+    passages = [Passage(i, text) for i, text in TEXTS.items()]
+    store = MemoryStore(passages, embedder, returns_embeddings=True)
     judge = TableJudge(FIRST_SAYS)
     return PerspectivePipeline(
         store, embedder=embedder, judge=judge, second_judge=second, k=k,
@@ -153,9 +164,23 @@ def test_of_three_that_exclude_each_other_a_doubted_one_does_not_give_way_to_an_
     assert listed(again) == {"x": set(), "y": set(), "z": set()}
 
 
+def test_it_is_told_the_cosines_to_the_question_where_their_scale_is_known():
+    second = SecondReader({})
+    pipeline(second).retrieve(QUESTION)
+    assert np.isnan(second.relevance).all()
+    second.asked.clear()
+    known = type("Known", (HashEmbedder,), {"relevance_floor": RelevanceFloor(-0.9, -0.8)})()
+    pipeline(second, embedder=known).retrieve(QUESTION)
+    texts = [TEXTS[each[0]] for each in second.asked]
+    cosines = cosine(known.embed_passages(texts), known.embed_queries([QUESTION]))[:, 0]
+    np.testing.assert_allclose(
+        second.relevance, known.relevance_floor.moved(cosines, PACKAGED), atol=1e-6
+    )
+
+
 def test_a_second_judge_that_fails_leaves_the_first_verdicts_and_is_recorded():
     class Failing(SecondReader):
-        def read_again(self, sides, passages, first):
+        def read_again(self, sides, passages, first, relevance):
             raise RuntimeError("out of memory")
 
     result = pipeline(Failing({})).retrieve(QUESTION)

@@ -66,19 +66,20 @@ def test_a_folder_says_how_its_judge_reads_both_sides(tmp_path):
 
 @given(
     st.lists(st.floats(0, 1), min_size=2, max_size=2),
-    st.lists(st.floats(-2, 2), min_size=8, max_size=8),
+    st.lists(st.floats(-2, 2), min_size=10, max_size=10),
 )
 def test_side_weights_are_the_formula_and_exchange_with_the_sides(pair, weights):
-    own, rival, fast, fast_rival, bias, about, own_about, fast_about = weights
+    own, rival, fast, fast_rival, bias, about, own_about, fast_about, near, usual = weights
     given_, other = np.array([pair]), np.array([[0.3, 0.6]])
     made = SideWeights(*weights)
     x, f = log_odds(given_)[0], log_odds(other)[0]
     expected = own * x[0] + rival * x[1] + fast * f[0] + fast_rival * f[1] + bias
     expected += 2.5 * (about + own_about * x[0] + fast_about * f[0])
     texts = ["I closed zoos here"]
-    found = made.support(given_, texts, other)
-    assert found[0, 0] == pytest.approx(1 / (1 + np.exp(-expected)))
-    turned = made.support(given_[:, ::-1], texts, other[:, ::-1])
+    for cosine, nearer in ((0.7, 0.7 - usual), (np.nan, 0.0)):
+        found = made.support(given_, texts, np.array([cosine]), other)
+        assert found[0, 0] == pytest.approx(1 / (1 + np.exp(-expected - near * nearer)))
+    turned = made.support(given_[:, ::-1], texts, np.array([np.nan]), other[:, ::-1])
     assert turned[0].tolist() == pytest.approx(found[0, ::-1].tolist())
 
 

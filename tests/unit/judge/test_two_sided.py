@@ -52,7 +52,9 @@ def judge(model, **settings):
 def read(reader, *texts, sides=(PRO, CON), first=None, **driver):
     passages = [Passage(str(i), text) for i, text in enumerate(texts)]
     known = np.full((len(texts), 2), np.nan) if first is None else np.array(first)
-    return run(reader.read_again([sides] * len(texts), passages, known), **driver)
+    return run(
+        reader.read_again([sides] * len(texts), passages, known, known[:, 0] * np.nan), **driver
+    )
 
 
 def test_a_passage_is_read_beside_both_sides_and_equal_ones_once():

@@ -8,6 +8,7 @@ from perspective_rag import CallableLLM, ConfigError, LLMExtractor, LLMListJudge
 from perspective_rag.extend import (
     CallableExtractor,
     GivenPassages,
+    WrapperParts,
     larger_judge,
     packaged_judge,
     wrapped_pipeline,
@@ -18,9 +19,9 @@ LLM = CallableLLM(lambda prompt: "", name="tiny")
 STORE = GivenPassages([Passage("a", "One."), Passage("b", "Two.")])
 
 
-def made(judge="default", llm=None, extractor=None, dedup_key=None, **more):
-    given = {"judge": judge, "llm": llm, "extractor": extractor, "dedup_key": dedup_key}
-    return wrapped_pipeline(STORE, **given, **more)
+def made(judge="default", llm=None, llm_name="llm", watch=None, **given):
+    parts = WrapperParts(judge=judge, **given)
+    return wrapped_pipeline(STORE, parts, llm=llm, llm_name=llm_name, watch=watch)
 
 
 def test_the_default_judge_is_the_language_model_where_there_is_one():

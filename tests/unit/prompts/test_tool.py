@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
+
 from perspective_rag.prompts.tool import tool_text
 
 SIDES = {"support": "Zoos should be closed", "oppose": "Zoos should not be closed"}
 
 
-def report(state, *supports, sides=SIDES, reported=False):
+def metadata(title, state, *supports, sides=SIDES, reported=False):
     texts = [sides[each] for each in supports]
-    known = {"state": state, "sides": sides, "reported": reported}
-    return {**known, "supports": list(supports), "perspectives": texts}
+    known = dict.fromkeys(("scores", "support", "verdicts"), {})
+    known |= {"state": state, "sides": sides, "reported": reported, "contradicts": []}
+    told = {**known, "found_by": [], "supports": list(supports), "perspectives": texts}
+    return {"title": title, "perspective_rag_report": json.dumps(told)}
 
 
 def test_each_passage_has_its_title_and_its_state_and_missing_sides_are_named():
     text = tool_text(
         [
-            ("On cages", "Cages harm.", report("takes a side", "support")),
-            ("", "Critics say so.", report("takes a side", "support", reported=True)),
-            ("Hours", "Hours: from ten.", report("takes no side")),
-            ("", "Who knows?", report("not sorted")),
+            (metadata("On cages", "takes a side", "support"), "Cages harm."),
+            (metadata("", "takes a side", "support", reported=True), "Critics say so."),
+            (metadata("Hours", "takes no side"), "Hours: from ten."),
+            (metadata("", "not sorted"), "Who knows?"),
         ]
     )
     assert text.split("\n\n") == [
@@ -33,7 +37,7 @@ def test_each_passage_has_its_title_and_its_state_and_missing_sides_are_named():
 
 
 def test_what_nobody_judged_is_said_to_be_not_judged():
-    text = tool_text([("", "Cages harm.", report("not judged"))])
+    text = tool_text([(metadata("", "not judged"), "Cages harm.")])
     assert text.endswith(
         "Whether a passage supports a side was not judged: "
         "Zoos should be closed; Zoos should not be closed"
@@ -42,5 +46,5 @@ def test_what_nobody_judged_is_said_to_be_not_judged():
 
 
 def test_a_question_without_sides_gets_the_passages_alone():
-    assert tool_text([("Zoos", "Text.", report("not judged", sides={}))]) == "[1] Zoos: Text."
+    assert tool_text([(metadata("Zoos", "not judged", sides={}), "Text.")]) == "[1] Zoos: Text."
     assert tool_text([]) == "Nothing was found."

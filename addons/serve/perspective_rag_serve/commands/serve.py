@@ -80,7 +80,7 @@ def source_options(parser: argparse.ArgumentParser) -> None:
         type=whole,
         default=2,
         metavar="N",
-        help="where the question names no sides, take so many from the passages (default: 2)",
+        help="where the question names no sides, take this many from the passages (default: 2)",
     )
     calibration_option(parser)
     llm_options(parser, "for perspectives, verdicts and answer")

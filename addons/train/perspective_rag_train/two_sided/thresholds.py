@@ -33,7 +33,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Every side of every passage: shape (n, 2) each, but ``fold``, ``set`` and ``text`` (n,).
+    """Every side of every passage: shape (n, 2) each, but the first four (n,).
 
     ``larger`` is NaN where the passage was not read again.
     """
@@ -41,6 +41,7 @@ class Cells:
     set: NDArray[np.str_]
     fold: NDArray[np.int_]
     text: NDArray[np.str_]
+    relevance: Floats
     larger: Floats
     fast: Floats
     true: Bools
@@ -56,6 +57,7 @@ class Cells:
             np.array([each.set for each in rows]),
             np.array([each.fold for each in rows]),
             np.array([each.text for each in rows]),
+            np.array([each.relevance for each in rows], dtype=float),
             np.array([each.larger or (np.nan, np.nan) for each in rows], dtype=float),
             np.array([each.fast for each in rows], dtype=float),
             np.column_stack([own | both, other | both]),
@@ -126,9 +128,12 @@ def fit(cells: Cells, kind: str, ridge: float = 0.02) -> SideWeights:
     """Logistic regression of truth on both judges' log-odds, every set with the same weight."""
     x, f = log_odds(cells.larger), log_odds(cells.fast)
     r = np.array([[personal(text)] * 2 for text in cells.text]).reshape(-1, 2)
+    usual = round(float(cells.relevance.mean()), 4)
+    c = np.repeat(cells.relevance[:, None] - usual, 2, axis=1)
     columns = {
         "own": x, "rival": x[:, ::-1], "fast": f, "fast_rival": f[:, ::-1],
-        "personal": r, "own_personal": r * x, "fast_personal": r * f, "bias": np.ones_like(x),
+        "personal": r, "own_personal": r * x, "fast_personal": r * f,
+        "relevance": c, "bias": np.ones_like(x),
     }  # fmt: skip
     left_out: tuple[str, ...] = {"larger": ("fast",), "fast": ("own", "rival"), "both": ()}[kind]
     used = [name for name in columns if not name.startswith(left_out)]
@@ -147,13 +152,13 @@ def fit(cells: Cells, kind: str, ridge: float = 0.02) -> SideWeights:
         found -= step
         if np.abs(step).max() < 1e-9:
             break
-    return SideWeights(**dict(zip(used, found.tolist(), strict=True)))
+    return SideWeights(**dict(zip(used, found.tolist(), strict=True)), usual=usual)
 
 
 def support(weights: SideWeights, cells: Cells) -> Floats:
     """P(true), shape (n, 2); NaN where a passage was not read again."""
     return (
-        np.asarray(weights.support(cells.larger, cells.text.tolist(), cells.fast))
+        weights.support(cells.larger, cells.text.tolist(), cells.relevance, cells.fast)
         + 0.0 * cells.larger
     )
 

@@ -12,7 +12,7 @@ pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
 from perspective_rag import Answer, CallableStore, CascadeJudge, Claim, CorpusError, Passage
-from perspective_rag.answer.citations import citation_keys
+from perspective_rag.answer.passages import citation_keys
 from perspective_rag.extend import call
 from perspective_rag.testing import TableJudge
 from perspective_rag_serve.app import create_app

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("fastapi")
 
 from perspective_rag import Passage, Proof
-from perspective_rag.answer.supporting import supporting_sentences
-from perspective_rag.reporting.origins import origin_of
+from perspective_rag.answer.extractive import supporting_sentences
+from perspective_rag.answer.passages import origin_of
 from perspective_rag_serve.view import LONGEST_TEXT, in_utf16, span_of, view_of
 from tests.addons.serve.http.samples import PASSAGES, PRO, QUESTION, marked, pipeline
 

@@ -82,13 +82,17 @@ def test_chance_brings_so_many_in_four_cases_of_five(n, share, most):
 def test_the_weights_are_those_that_made_the_labels():
     rng = np.random.default_rng(2)
     odds = rng.normal(0, 2, (8000, 2))
-    truth = rng.random((8000, 2)) < 1 / (1 + np.exp(-(1.5 * odds - 0.5 * odds[:, ::-1] - 0.3)))
+    cosines = rng.random(8000)
+    evidence = 1.5 * odds - 0.5 * odds[:, ::-1] - 0.3 + 2.0 * (cosines[:, None] - 0.5)
+    truth = rng.random((8000, 2)) < 1 / (1 + np.exp(-evidence))
     cells = Cells(
         np.array(["a"] * 8000), np.zeros(8000, int), np.array(["zoos teach", "I like zoos"] * 4000),
+        cosines,
         1 / (1 + np.exp(-odds)), np.full((8000, 2), 0.5), truth, ~truth,
     )  # fmt: skip
     found = fit(cells, "larger", ridge=0.0)
     assert (found.own, found.rival, found.bias) == pytest.approx((1.5, -0.5, -0.3), abs=0.12)
+    assert (found.relevance, found.usual) == pytest.approx((2.0, 0.5), abs=0.2)
     assert (found.fast, found.fast_rival) == (0.0, 0.0)
 
 

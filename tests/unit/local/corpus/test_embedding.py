@@ -211,3 +211,5 @@ def test_passages_are_embedded_with_their_titles_and_their_like():
     assert told == [2, 3]
     with pytest.raises(ConfigError, match="3 are expected"):
         embedded(passages, CallableEmbedder(embed), dimensions=3)
+    with pytest.raises(CorpusError, match="no passages"):
+        embedded([], CallableEmbedder(embed))

@@ -4,9 +4,9 @@
 ``perspective_rag`` pipeline; ``report_in`` reads what a returned document supports.
 """
 
-from haystack_integrations.common.perspective_rag.documents import report_in
 from haystack_integrations.common.perspective_rag.models import HaystackEmbedder, HaystackLLM
 from haystack_integrations.common.perspective_rag.store import HaystackStore, as_store
+from perspective_rag.extend import report_in
 
 __all__ = [
     "HaystackEmbedder",

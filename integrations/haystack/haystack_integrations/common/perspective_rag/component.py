@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from haystack.tracing.tracer import tracer
 from typing_extensions import Self
 
 from haystack_integrations.common.perspective_rag.documents import documents_of
 from haystack_integrations.common.perspective_rag.models import HaystackEmbedder, HaystackLLM
-from haystack_integrations.common.perspective_rag.parts import COMPONENTS, told, with_span
-from haystack_integrations.common.perspective_rag.serialising import from_dict, to_dict
+from haystack_integrations.common.perspective_rag.serialising import COMPONENTS, from_dict, to_dict
 from haystack_integrations.common.perspective_rag.sockets import check_component_kind
 from perspective_rag import (
     ConfigError,
-    Limiter,
     Passage,
     Perspective,
     PerspectivePipeline,
@@ -24,12 +24,14 @@ from perspective_rag import (
     run,
 )
 from perspective_rag.extend import (
+    ALIASES,
+    OPTION_NAMES,
+    Call,
     Store,
-    as_perspectives,
-    changed_options,
-    check_score_kind,
+    WrapperParts,
     in_thread,
     packaged_judge,
+    report_of,
     wrapped_pipeline,
 )
 
@@ -37,31 +39,34 @@ from perspective_rag.extend import (
 class PerspectiveComponent:
     """The part of a component that does not depend on what it is given to choose from.
 
-    ``_given`` are the constructor's parameters by name; ``options`` those of every request.
+    ``_given`` are the constructor's arguments by name, without options; ``options`` are those of
+    every request.
     """
 
     options: PipelineOptions
+    _parts: WrapperParts
     _given: dict[str, Any]
-    _limiter: Limiter
     _is_warm: bool = False
 
-    def _take(self, given: Mapping[str, Any], *, without: Sequence[str] = ()) -> None:
-        """Checks and keeps the constructor's parameters, which are its ``locals()``."""
-        others = ("self", "options", "changes")
-        self._given = {name: value for name, value in given.items() if name not in others}
+    def _take(
+        self,
+        own: Mapping[str, Any],
+        given: Mapping[str, Any],
+        *,
+        without: Iterable[str] = (),
+    ) -> None:
+        """Checks and keeps the constructor's parameters (``own``) and further arguments."""
         for name in COMPONENTS:
-            if self._given.get(name) is not None:
-                check_component_kind(name, self._given[name])
-        if (perspectives := given["perspectives"]) is not None:
-            as_perspectives(perspectives)
-            self._given["perspectives"] = tuple(perspectives)
-        check_score_kind(given["score_kind"])
-        self.options = changed_options(
-            given["options"], given["changes"], parameters=self._given, without=without
-        )
-        if given["document_embedder"] is not None and given["text_embedder"] is None:
+            if own.get(name) is not None:
+                check_component_kind(name, own[name])
+        self._parts = WrapperParts.of(given, parameters=own, without=without)
+        self.options = self._parts.options
+        no_part = {*OPTION_NAMES, *ALIASES, "options"}
+        self._given = {**own, **{name: given[name] for name in given if name not in no_part}}
+        if self._parts.perspectives is not None:
+            self._given["perspectives"] = self._parts.perspectives
+        if own["document_embedder"] is not None and own["text_embedder"] is None:
             raise ConfigError("document_embedder= needs text_embedder= beside it")
-        self._limiter = given["limiter"] or Limiter()
 
     def _pipeline_over(self, store: Store, options: PipelineOptions) -> PerspectivePipeline:
         given, embedder = self._given, None
@@ -70,51 +75,31 @@ class PerspectiveComponent:
         generator = given["chat_generator"]
         return wrapped_pipeline(
             store,
+            self._parts,
             embedder=embedder,
-            judge=given["judge"],
             llm=None if generator is None else HaystackLLM(generator),
             llm_name="chat_generator",
-            extractor=given["extractor"],
-            expander=given.get("expander"),
-            selector=given["selector"],
-            skip_if=given["skip_if"],
-            dedup_key=given["dedup_key"],
-            watch=with_span,
-            telemetry=given["telemetry"],
-            limiter=self._limiter,
+            watch=_with_span,
             options=options,
         )
 
     def _sides(
         self, given: Sequence[Perspective | str] | None
     ) -> Sequence[Perspective | str] | None:
-        sides: Sequence[Perspective | str] | None = self._given["perspectives"]
-        return sides if given is None else given
+        return self._parts.perspectives if given is None else given
 
     def to_dict(self) -> dict[str, Any]:
-        """Writes the component as plain values, for pipelines in files.
-
-        A judge, extractor, expander or telemetry needs ``to_dict`` and ``from_dict``; a function
-        (``skip_if``, ``dedup_key``) must be one that can be imported; a limiter comes back as a new
-        one of the same limit.
-
-        Raises:
-            SerializationError: A part cannot be written.
+        """Writes the component as plain values, for pipelines in files. A judge, extractor,
+        expander or telemetry needs ``to_dict`` and ``from_dict``; a function (``skip_if``,
+        ``dedup_key``) must be one that can be imported; a limiter comes back as a new one of the
+        same limit. Raises SerializationError for a part that cannot be written.
         """
         return to_dict(self, self._given, self.options)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Makes the component that ``to_dict`` wrote.
-
-        Args:
-            data: What ``to_dict`` returned.
-
-        Returns:
-            The component.
-
-        Raises:
-            DeserializationError: It is anything else.
+        """Makes the component that ``to_dict`` wrote; raises DeserializationError for anything
+        else.
         """
         return cls(**from_dict(cls, data))
 
@@ -137,7 +122,7 @@ class PerspectiveComponent:
         self._is_warm = True
 
     def _load_judge(self) -> None:
-        if self._given["judge"] == "default":
+        if self._parts.judge == "default":
             judge = packaged_judge()
             run(judge.judge([Perspective("a", "Yes.")], [Passage("a", "Yes.")]))
 
@@ -159,5 +144,32 @@ class PerspectiveComponent:
         return [part for name in COMPONENTS if (part := self._given.get(name)) is not None]
 
     def _outputs(self, result: RetrievalResult) -> dict[str, Any]:
-        documents = documents_of(result, score_kind=self._given["score_kind"])
-        return {"documents": documents, "report": told(result)}
+        """The outputs of a run; the span of the component gets the report too."""
+        report = report_of(result)
+        span = tracer.current_span()
+        if span is not None:
+            for each in result.trace.degradations:
+                span.set_tag(f"perspective_rag.degraded.{each.stage}", each.message)
+            span.set_content_tag("perspective_rag.report", report)
+        return {"documents": documents_of(result, self._parts.score_kind), "report": report}
+
+
+def _with_span(step: Call, name: str, inputs: dict[str, Any]) -> Call:
+    """A judge's call as a span of Haystack's tracer."""
+    if step.afunction is not None:  # a model's call
+        return step
+
+    def spanned(*args: Any, **kwargs: Any) -> Any:
+        tags = {"perspective_rag.judge": name, "perspective_rag.passages": len(inputs["passages"])}
+        with tracer.trace("perspective_rag.judge", tags=tags) as span:
+            span.set_content_tag("perspective_rag.judged", inputs)
+            return step.function(*args, **kwargs)
+
+    return replace(step, function=spanned)
+
+
+def changes_of(top_k: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a run changes, by the names of options."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options must be a dictionary of options by name, got {options!r:.60}")
+    return {**(options or {}), **({} if top_k is None else {"top_k": top_k})}

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from haystack import Document
 
 from perspective_rag import Passage, RetrievalResult
 from perspective_rag.extend import (
     ScoreKind,
-    annotations_of,
     copy_metadata,
-    report_in,
-    scores_of,
+    sources_of,
     tool_text,
     without_annotations,
 )
-
-__all__ = [
-    "DedupKey",
-    "as_text",
-    "documents_of",
-    "passage_of",
-    "report_in",
-]
-
-DedupKey = str | Callable[[Document], Any]
-"""A metadata key, or a function: documents for which it gives the same are one document."""
 
 
 def passage_of(document: Document) -> Passage:
@@ -36,31 +21,18 @@ def passage_of(document: Document) -> Passage:
     return Passage(document.id, document.content or "", document.meta, source=document)
 
 
-def documents_of(
-    result: RetrievalResult, *, score_kind: ScoreKind = "similarity"
-) -> list[Document]:
-    """The passages of a result as copies of their documents, best first.
-
-    A document's score is, as ``score_kind`` says, its similarity to the question or the score of
-    the choice (see ``scores_of``). Metadata keys that begin with "perspective_rag_" hold plain
-    values (see ``annotations_of``).
-    """
-    scores, added = scores_of(result, score_kind), annotations_of(result)
+def documents_of(result: RetrievalResult, kind: ScoreKind) -> list[Document]:
+    """The passages of a result as copies of their documents, best first."""
     return [
         replace(
-            candidate.passage.source,
+            source,
             score=score,
-            meta={**without_annotations(copy_metadata(candidate.passage.source.meta)), **more},
+            meta={**without_annotations(copy_metadata(source.meta)), **added},
         )
-        for candidate, score, more in zip(result.candidates, scores, added, strict=True)
+        for source, score, added in sources_of(result, kind)
     ]
 
 
 def as_text(documents: list[Document]) -> str:
     """The numbered documents, each with how it stands to the sides, and the sides without one."""
-    return tool_text(
-        [
-            (str(each.meta.get("title") or ""), each.content or "", report_in(each.meta))
-            for each in documents
-        ]
-    )
+    return tool_text((each.meta, each.content or "") for each in documents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 from haystack.core.errors import DeserializationError, SerializationError
@@ -19,10 +19,11 @@ from haystack.core.serialization import (
 from haystack.document_stores.types import FilterPolicy
 from haystack.utils import deserialize_callable, serialize_callable
 
-from haystack_integrations.common.perspective_rag.parts import COMPONENTS
 from perspective_rag import Limiter, OpenTelemetry, Perspective, PipelineOptions
-from perspective_rag.extend import ALIASES, OPTION_NAMES
+from perspective_rag.extend import ALIASES, OPTION_NAMES, WrapperParts
 
+COMPONENTS = ("retriever", "text_embedder", "document_embedder", "chat_generator")
+"""The parameters that take a component of Haystack's."""
 _OBJECTS = ("document_store", "judge", "extractor", "expander", "selector", "telemetry")
 _FUNCTIONS = ("skip_if", "dedup_key")
 
@@ -79,7 +80,8 @@ def from_dict(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
     if found != wanted:
         raise DeserializationError(f"expected the type {wanted!r}, got {found!r}")
     given = dict(data.get("init_parameters", {}))
-    known = {*inspect.signature(kind.__init__).parameters, *OPTION_NAMES, *ALIASES}
+    own, parts = inspect.signature(kind.__init__).parameters, fields(WrapperParts)
+    known = {*own, *(each.name for each in parts), *OPTION_NAMES, *ALIASES}
     for name in given:
         if name not in known:  # before anything that it names is imported
             raise DeserializationError(f"{kind.__name__} takes no {name!r}")

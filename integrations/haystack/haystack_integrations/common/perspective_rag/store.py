@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -24,21 +24,32 @@ from perspective_rag.extend import (
     GivenPassages,
     Matrix,
     Store,
+    StoreAdapter,
     Vector,
+    hit_of,
     in_thread,
     matrix_of,
-    scored_hits,
     scrubbing,
 )
 
-# Stores whose async client is not the database that the sync one has, or is not there at all.
-_SYNC_ALONE: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
+_GIVEN = ("query", "query_embedding", "top_k", "filters", "return_embedding")
+
+
+def _is_local(store: Any) -> bool:
+    return bool(store.location == ":memory:" or store.path)
+
+
+# ``awaits``: where the async client is the database that the sync one has.
+ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
     {
-        "ChromaDocumentStore": lambda store: store._host is None,
-        "QdrantDocumentStore": lambda store: bool(store.location == ":memory:" or store.path),
+        "InMemoryDocumentStore": StoreAdapter(in_turn=lambda store: True),
+        "ChromaDocumentStore": StoreAdapter(awaits=lambda store: store._host is not None),
+        "QdrantDocumentStore": StoreAdapter(
+            awaits=lambda store: not _is_local(store), in_turn=_is_local
+        ),
     }
 )
-_GIVEN = ("query", "query_embedding", "top_k", "filters", "return_embedding")
+"""By the name of the document store's class: no store's package is needed to know the others."""
 
 
 class HaystackStore:
@@ -76,12 +87,11 @@ class HaystackStore:
             )
         self.retriever = retriever
         self.takes_vector = "query_embedding" in inputs
-        self._document_store = store = _store_of(retriever)
-        name = type(store).__name__
-        self._awaits = not _SYNC_ALONE.get(name, lambda _: False)(store)
-        # Every search of these copies all vectors, in Python.
-        local_qdrant = name == "QdrantDocumentStore" and not self._awaits
-        self.in_turn = local_qdrant or isinstance(store, InMemoryDocumentStore)
+        named = (getattr(retriever, each, None) for each in ("document_store", "_document_store"))
+        self._document_store = store = next((each for each in named if each is not None), None)
+        adapter = StoreAdapter.of(store, ADAPTERS)
+        self._awaits = adapter.awaits is None or adapter.awaits(store)
+        self.in_turn = adapter.in_turn(store)
         self._inputs = frozenset(inputs)
         self._keeps_embedding = bool(getattr(retriever, "return_embedding", True))
 
@@ -91,11 +101,7 @@ class HaystackStore:
         return "filters" in self._inputs
 
     def check_filter(self) -> None:
-        """Checks that a filter reaches the retriever.
-
-        Raises:
-            CapabilityError: It takes no ``filters``.
-        """
+        """Raises CapabilityError where the retriever takes no ``filters``."""
         if not self.takes_filter:
             raise CapabilityError(
                 f"{type(self.retriever).__name__} takes no filters: set them on that retriever, or "
@@ -147,43 +153,29 @@ class HaystackStore:
         }
 
     def _hits(self, documents: Sequence[Document], vector: Vector | None) -> list[Hit]:
-        scores = [document.score for document in documents]
-        known = [score for score in scores if score is not None]
-        falling = len(known) == len(scores) and known == sorted(known, reverse=True)
-        rows = [document.embedding if self.takes_vector else None for document in documents]
-        if not self._keeps_embedding:
-            documents = [replace(document, embedding=None) for document in documents]
-        return [
-            _hit(document, row, vector, score if falling else None)
-            for document, row, score in zip(documents, rows, scores, strict=True)
-        ]
-
-
-def _store_of(retriever: Any) -> Any:
-    """The document store of a retriever, under either of the names that Haystack's have for it."""
-    named = (getattr(retriever, name, None) for name in ("document_store", "_document_store"))
-    return next((store for store in named if store is not None), None)
-
-
-def _hit(
-    document: Document, row: Sequence[float] | None, vector: Vector | None, score: float | None
-) -> Hit:
-    passage = passage_of(document)
-    if row is None or vector is None or len(row) != len(vector):
-        return Hit(passage, score, None if row is None else np.array(row))
-    return scored_hits([passage], np.array(row)[None, :], vector)[0]
+        known = [document.score for document in documents if document.score is not None]
+        falling = len(known) == len(documents) and known == sorted(known, reverse=True)
+        hits = []
+        for document in documents:
+            row = document.embedding if self.takes_vector else None
+            if not self._keeps_embedding:
+                document = replace(document, embedding=None)
+            score = document.score if falling else None
+            own = None if row is None else np.array(row)
+            hits.append(hit_of(passage_of(document), own, vector, score))
+        return hits
 
 
 class GivenDocuments(GivenPassages):
     """``GivenPassages`` with the scores and the embeddings that documents bring along."""
 
     def __init__(self, documents: Sequence[Document], *, takes_vector: bool) -> None:
-        super().__init__([passage_of(each) for each in documents], takes_vector=takes_vector)
         rows = [None if each.embedding is None else np.array(each.embedding) for each in documents]
         self.hits = [
             Hit(passage_of(document), document.score, row)
             for document, row in zip(documents, rows, strict=True)
         ]
+        super().__init__([hit.passage for hit in self.hits], takes_vector=takes_vector)
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
         rows = {hit.passage.id: hit.embedding for hit in self.hits}
@@ -207,16 +199,9 @@ def retriever_over(document_store: Any, *, by_vector: bool) -> Any:
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """Makes a Haystack retriever a store of a plain pipeline.
-
-    Args:
-        source: A retriever component, or an InMemoryDocumentStore, which is searched by BM25.
-
-    Returns:
-        The store and None: Haystack's retrievers do not say which embedder goes with them.
-
-    Raises:
-        ConfigError: It is neither.
+    """A Haystack retriever, or an InMemoryDocumentStore (searched by BM25), as a store of a plain
+    pipeline, and None: retrievers do not say which embedder goes with them. Raises ConfigError for
+    anything else.
     """
     if isinstance(source, InMemoryDocumentStore):
         return HaystackStore(retriever_over(source, by_vector=False)), None

@@ -4,13 +4,15 @@
 >>> nodes = retriever.retrieve("Should zoos be closed?")
 """
 
-from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
 from llama_index.retrievers.perspective_rag.base import PerspectiveRetriever
-from llama_index.retrievers.perspective_rag.embeddings import PackagedEmbeddings
-from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder, LlamaIndexLLM
-from llama_index.retrievers.perspective_rag.nodes import report_in
+from llama_index.retrievers.perspective_rag.models import (
+    LlamaIndexEmbedder,
+    LlamaIndexLLM,
+    PackagedEmbeddings,
+)
 from llama_index.retrievers.perspective_rag.postprocessor import PerspectivePostprocessor
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore, as_store
+from perspective_rag.extend import StoreAdapter, report_in
 
 __all__ = [
     "LlamaIndexEmbedder",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -18,21 +18,13 @@ from llama_index.core.tools import AsyncBaseTool
 from llama_index.core.vector_stores import MetadataFilters
 from typing_extensions import Self, Unpack
 
-from llama_index.retrievers.perspective_rag.adapters import StoreAdapter
-from llama_index.retrievers.perspective_rag.events import tell
-from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of
-from llama_index.retrievers.perspective_rag.parts import (
-    JudgeChoice,
-    Parts,
-    RequestArguments,
-    bundle_of,
-    llm_of,
-)
+from llama_index.retrievers.perspective_rag.events import tell, with_span
+from llama_index.retrievers.perspective_rag.models import embedder_of, llm_of
+from llama_index.retrievers.perspective_rag.nodes import bundle_of, nodes_of
 from llama_index.retrievers.perspective_rag.store import LlamaIndexStore
 from llama_index.retrievers.perspective_rag.tool import search_tool
 from perspective_rag import (
     CapabilityError,
-    Limiter,
     Perspective,
     PerspectivePipeline,
     PipelineOptions,
@@ -40,19 +32,22 @@ from perspective_rag import (
 )
 from perspective_rag.extend import (
     LLM,
-    Expander,
-    Extractor,
     Options,
-    ScoreKind,
-    Selector,
-    Telemetry,
+    StoreAdapter,
+    WrapperArguments,
+    WrapperParts,
     changed_options,
+    wrapped_pipeline,
 )
 
-_PARAMETERS = (
-    *"adapter dedup_key embed_model expander extractor filters limiter judge llm selector".split(),
-    *"perspectives score_kind skip_if takes_vector telemetry".split(),
-)
+_PARAMETERS = ("adapter", "embed_model", "filters", "llm", "takes_vector")
+
+
+class RequestArguments(Options, total=False):
+    """What may change for one request."""
+
+    perspectives: Sequence[Perspective | str] | None
+    filters: MetadataFilters | None
 
 
 class PerspectiveRetriever(BaseRetriever):
@@ -68,37 +63,22 @@ class PerspectiveRetriever(BaseRetriever):
 
     Args:
         source: The index or retriever.
-        judge: Says which node supports which perspective; "default": the one that comes with
-            perspective_rag, None: no judging.
         llm: Names the perspectives of a question and, under the default judge, reads all candidates
             in one more call (``LLMListJudge``); when it fails, rules and the packaged judge take
             over.
         embed_model: Embeds the question; None: the index's own. A source that is no
             VectorStoreIndex gets its vectors in ``QueryBundle.embedding``.
         filters: Reach the vector store with every search.
-        perspectives: The sides of every question, where they are known beforehand.
-        extractor: Finds the perspectives of a question; None: ``llm`` or the rules.
-        expander: Writes the queries for perspectives; None: their own statements.
-        selector: Chooses the nodes from the judged ones; None: plain search's own, exchanged where
-            that covers more.
-        skip_if: True of a question that is searched as it is, without perspectives and judge, such
-            as "thanks".
-        dedup_key: A metadata key, or a function of a node; nodes that share it are one. None: the
-            node's id.
-        score_kind: What a node's score is: "similarity" to the question, higher is better, or the
-            score of the choice ("selection"), which keeps the order where somebody sorts by it.
         takes_vector: False: the source does not read ``QueryBundle.embedding``, as keyword
             retrievers do not; ``embed_model`` then re-orders what it finds. None: it does where
             ``embed_model`` is given.
         adapter: Knows what is special about a vector store that is not known here.
         callback_manager: LlamaIndex's; None: the source's.
-        limiter: Limits the calls of all requests together; None: one of its own.
-        telemetry: Is told what each request does, ``OpenTelemetry()`` for example.
-        options: Options to start from.
-        **changes: Options of ``perspective_rag.PipelineOptions`` by name, with LlamaIndex's names
-            for ``k`` (``similarity_top_k``) and ``mmr_lambda`` (``mmr_threshold``). Where nothing
-            says ``k``, it is the ``similarity_top_k`` that a given retriever was set to, other than
-            LlamaIndex's default.
+        **given: The attributes of ``perspective_rag.extend.WrapperParts`` (``judge``,
+            ``perspectives``, ...) and the options of ``perspective_rag.PipelineOptions`` by name,
+            with LlamaIndex's names for ``k`` (``similarity_top_k``) and ``mmr_lambda``
+            (``mmr_threshold``). Where nothing says ``k``, it is the ``similarity_top_k`` that a
+            given retriever was set to, other than LlamaIndex's default.
 
     Raises:
         ConfigError: An argument is unknown (the error suggests the right one) or cannot be used.
@@ -110,26 +90,17 @@ class PerspectiveRetriever(BaseRetriever):
         self,
         source: BaseIndex[Any] | BaseRetriever,
         *,
-        judge: JudgeChoice = "default",
         llm: BaseLLM | LLM | None = None,
         embed_model: BaseEmbedding | None = None,
         filters: MetadataFilters | None = None,
-        perspectives: Sequence[Perspective | str] | None = None,
-        extractor: Extractor | None = None,
-        expander: Expander | None = None,
-        selector: Selector | None = None,
-        skip_if: Callable[[str], Any] | None = None,
-        dedup_key: DedupKey | None = None,
-        score_kind: ScoreKind = "similarity",
         takes_vector: bool | None = None,
         adapter: StoreAdapter | None = None,
         callback_manager: CallbackManager | None = None,
-        limiter: Limiter | None = None,
-        telemetry: Telemetry | None = None,
-        options: PipelineOptions | None = None,
-        **changes: Unpack[Options],
+        **given: Unpack[WrapperArguments],
     ) -> None:
-        self.options = changed_options(options or _as_set(source), changes, parameters=_PARAMETERS)
+        top_k: Any = getattr(source, "similarity_top_k", DEFAULT_SIMILARITY_TOP_K)
+        as_set = None if top_k == DEFAULT_SIMILARITY_TOP_K else PipelineOptions(k=top_k)
+        self._parts = WrapperParts.of(given, options=as_set, parameters=_PARAMETERS)
         self._store = LlamaIndexStore(
             source, filters=filters, takes_vector=takes_vector, adapter=adapter
         )
@@ -137,25 +108,12 @@ class PerspectiveRetriever(BaseRetriever):
         self._assumed = unknown and embed_model is not None
         if self._assumed:
             self._store.takes_vector = True
-        embed_model = embed_model or self._store.embed_model
-        if self._store.takes_vector and embed_model is None:
+        self._embed_model = embed_model or self._store.embed_model
+        if self._store.takes_vector and self._embed_model is None:
             raise CapabilityError(
                 f"no embedding model can be found in the {type(source).__name__}: pass embed_model="
             )
-        self._parts = Parts(
-            judge=judge,
-            llm=llm_of(llm),
-            embed_model=embed_model,
-            perspectives=perspectives,
-            extractor=extractor,
-            expander=expander,
-            selector=selector,
-            skip_if=skip_if,
-            dedup_key=dedup_key,
-            score_kind=score_kind,
-            limiter=limiter or Limiter(),
-            telemetry=telemetry,
-        )
+        self._llm = llm_of(llm)
         _ = self.pipeline  # what these parts can never do is said now
         super().__init__(callback_manager or self._store.plain.callback_manager)
 
@@ -165,9 +123,14 @@ class PerspectiveRetriever(BaseRetriever):
         return f"{type(self).__name__}({source}, options={self.options!r})"
 
     @property
+    def options(self) -> PipelineOptions:
+        """The options of every request."""
+        return self._parts.options
+
+    @property
     def pipeline(self) -> PerspectivePipeline:
         """The pipeline that answers; its steps can be run alone."""
-        return self._pipeline(QueryBundle(""))
+        return self._pipeline(QueryBundle(""), traced=False)
 
     def with_options(
         self,
@@ -194,28 +157,23 @@ class PerspectiveRetriever(BaseRetriever):
             ConfigError: An option is unknown or not allowed.
             CapabilityError: The source cannot do what an option asks.
         """
-        own = copy.copy(self)
-        own.options = changed_options(self.options, changes, parameters=("filters", "perspectives"))
-        if perspectives is not None:
-            own._parts = dataclasses.replace(self._parts, perspectives=perspectives)
+        own, parameters = copy.copy(self), ("filters", "perspectives")
+        options = changed_options(self.options, changes, parameters=parameters)
+        own._parts = dataclasses.replace(
+            self._parts,
+            options=options,
+            perspectives=self._parts.perspectives if perspectives is None else perspectives,
+        )
         if filters is not None:
             own._store = self._store.narrowed(filters)
         _ = own.pipeline  # what these options can never do is said now
         return own
 
     def as_tool(self, *, name: str | None = None, description: str | None = None) -> AsyncBaseTool:
-        """Makes a tool that takes ``query`` and, optionally, ``perspectives``.
-
-        Its message says which sides each node supports; the nodes are its raw output. An empty
-        query is answered by an error that the model can read. For a filter of a request:
-        ``retriever.with_options(filters=...).as_tool()``.
-
-        Args:
-            name: The tool's name.
-            description: What the model reads about it.
-
-        Returns:
-            The tool.
+        """Makes a tool that takes ``query`` and, optionally, ``perspectives``; ``description`` is
+        what the model reads about it. Its message says which sides each node supports; the nodes
+        are its raw output. An empty query is answered by an error that the model can read. For a
+        filter of a request: ``retriever.with_options(filters=...).as_tool()``.
         """
         return search_tool(self, name=name, description=description)
 
@@ -237,7 +195,7 @@ class PerspectiveRetriever(BaseRetriever):
             CoverageError: A side stayed uncovered under ``coverage="require"``.
         """
         own, bundle = self.with_options(**changes), bundle_of(question)
-        pipeline = own._pipeline(bundle, traced=True)
+        pipeline = own._pipeline(bundle)
         return pipeline.retrieve(bundle.query_str, perspectives=own._parts.perspectives)
 
     async def areport(
@@ -245,34 +203,32 @@ class PerspectiveRetriever(BaseRetriever):
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
         own, bundle = self.with_options(**changes), bundle_of(question)
-        pipeline = own._pipeline(bundle, traced=True)
+        pipeline = own._pipeline(bundle)
         return await pipeline.aretrieve(bundle.query_str, perspectives=own._parts.perspectives)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        pipeline = self._pipeline(query_bundle, traced=True)
-        result = pipeline.retrieve(query_bundle.query_str, perspectives=self._parts.perspectives)
-        return self._nodes(pipeline, result)
+        pipeline, sides = self._pipeline(query_bundle), self._parts.perspectives
+        return self._nodes(pipeline, pipeline.retrieve(query_bundle.query_str, perspectives=sides))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        pipeline = self._pipeline(query_bundle, traced=True)
-        question, perspectives = query_bundle.query_str, self._parts.perspectives
-        return self._nodes(pipeline, await pipeline.aretrieve(question, perspectives=perspectives))
+        pipeline, sides = self._pipeline(query_bundle), self._parts.perspectives
+        result = await pipeline.aretrieve(query_bundle.query_str, perspectives=sides)
+        return self._nodes(pipeline, result)
 
     def _nodes(self, pipeline: PerspectivePipeline, result: RetrievalResult) -> list[NodeWithScore]:
         given = cast(LlamaIndexStore, pipeline.store).given
-        return nodes_of(tell(result), score_kind=self._parts.score_kind, given=given)
+        return nodes_of(tell(result), self._parts.score_kind, given=given)
 
-    def _pipeline(self, bundle: QueryBundle, *, traced: bool = False) -> PerspectivePipeline:
+    def _pipeline(self, bundle: QueryBundle, *, traced: bool = True) -> PerspectivePipeline:
         if self._assumed and self.options.projection != "none":
             raise CapabilityError(
                 f"projection={self.options.projection!r} needs a retriever that reads "
                 "QueryBundle.embedding: pass takes_vector=True if this one does"
             )
-        store = self._store.for_query(bundle)
-        return self._parts.pipeline(store, bundle, self.options, traced=traced)
-
-
-def _as_set(source: Any) -> PipelineOptions:
-    """Options with the number of nodes that a retriever was set to return."""
-    given: Any = getattr(source, "similarity_top_k", DEFAULT_SIMILARITY_TOP_K)
-    return PipelineOptions() if given == DEFAULT_SIMILARITY_TOP_K else PipelineOptions(k=given)
+        return wrapped_pipeline(
+            self._store.for_query(bundle),
+            self._parts,
+            embedder=embedder_of(self._embed_model, bundle),
+            llm=self._llm,
+            watch=with_span if traced else None,
+        )

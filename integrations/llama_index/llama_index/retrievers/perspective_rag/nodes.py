@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from perspective_rag import Passage, RetrievalResult
 from perspective_rag.extend import (
     ANNOTATIONS,
     ScoreKind,
-    annotations_of,
     copy_metadata,
-    scores_of,
+    sources_of,
     without_annotations,
 )
-from perspective_rag.extend import report_in as report_in
 
-DedupKey = str | Callable[[BaseNode], Any]
-"""A metadata key, or a function: nodes for which it gives the same are one node."""
+
+def bundle_of(query: str | QueryBundle) -> QueryBundle:
+    """A query as LlamaIndex's bundle; one that is a bundle already is handed back."""
+    return query if isinstance(query, QueryBundle) else QueryBundle(query)
 
 
 def passage_of(node: BaseNode) -> Passage:
@@ -29,21 +29,15 @@ def passage_of(node: BaseNode) -> Passage:
 
 
 def nodes_of(
-    result: RetrievalResult,
-    *,
-    score_kind: ScoreKind = "similarity",
-    given: Mapping[str, float] | None = None,
+    result: RetrievalResult, kind: ScoreKind, *, given: Mapping[str, float] | None = None
 ) -> list[NodeWithScore]:
     """The passages of a result as copies of their nodes, best first.
 
-    A node's score is, as ``score_kind`` says, its similarity to the question, as after LlamaIndex's
-    own retrievers, or the score of the choice, which keeps the order of the nodes where somebody
-    sorts by it later (see ``scores_of``). ``given`` has the source's own scores by node id.
+    ``given`` has the source's own scores by node id.
     """
-    scores, added = scores_of(result, score_kind, given=given), annotations_of(result)
     return [
-        NodeWithScore(node=_annotate(candidate.passage.source, annotation), score=score)
-        for candidate, score, annotation in zip(result.candidates, scores, added, strict=True)
+        NodeWithScore(node=_annotate(source, added), score=score)
+        for source, score, added in sources_of(result, kind, given=given)
     ]
 
 

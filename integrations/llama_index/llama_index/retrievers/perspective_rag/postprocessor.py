@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import llama_index.core.instrumentation as instrument
@@ -15,36 +15,26 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import Unpack
 
-from llama_index.retrievers.perspective_rag.events import tell
-from llama_index.retrievers.perspective_rag.nodes import DedupKey, nodes_of, passage_of
-from llama_index.retrievers.perspective_rag.parts import JudgeChoice, Parts, bundle_of, llm_of
+from llama_index.retrievers.perspective_rag.events import tell, with_span
+from llama_index.retrievers.perspective_rag.models import embedder_of, llm_of
+from llama_index.retrievers.perspective_rag.nodes import bundle_of, nodes_of, passage_of
 from perspective_rag import (
     ConfigError,
     Hit,
-    Limiter,
-    Perspective,
     PerspectivePipeline,
     PipelineOptions,
     RetrievalResult,
 )
 from perspective_rag.extend import (
     LLM,
-    ChoiceOptions,
-    Extractor,
+    SEARCH_NAMES,
+    ChooserArguments,
     GivenPassages,
-    ScoreKind,
-    Selector,
-    Telemetry,
-    changed_options,
+    WrapperParts,
+    wrapped_pipeline,
 )
 
 dispatcher = instrument.get_dispatcher(__name__)  # type: ignore[attr-defined]
-
-_PARAMETERS = (
-    *"dedup_key embed_model extractor limiter judge llm perspectives".split(),
-    *"score_kind selector skip_if telemetry".split(),
-)
-_SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
 class PerspectivePostprocessor(BaseNodePostprocessor):
@@ -52,58 +42,38 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
 
     The order of the nodes counts as their relevance, whatever their scores are; a node given twice,
     by its id or by ``dedup_key``, counts once, where it came first. No store is searched: what no
-    given node supports stays uncovered, and ``discover`` reads the given nodes.
+    given node supports stays uncovered, and ``discover`` reads the given nodes. With
+    ``score_kind="similarity"`` a node keeps the score that it came with.
 
-    Parameters not listed, and the nodes it returns, are those of ``PerspectiveRetriever``.
+    The nodes it returns are those of ``PerspectiveRetriever``.
 
     Args:
+        llm: As in ``PerspectiveRetriever``.
         embed_model: Needed for a ``mmr_lambda`` below 1 only.
-        score_kind: "similarity": a node keeps the score that it came with; "selection": the score
-            of the choice.
-        **changes: Options of ``perspective_rag.PipelineOptions`` that concern no search.
+        callback_manager: LlamaIndex's.
+        **given: As in ``PerspectiveRetriever``, without what concerns a search.
 
     Raises:
         ConfigError: An argument is unknown, cannot be used, or belongs to a search.
     """
 
-    _parts: Parts = PrivateAttr()
-    _options: PipelineOptions = PrivateAttr()
+    _parts: WrapperParts = PrivateAttr()
+    _llm: LLM | None = PrivateAttr()
+    _embed_model: BaseEmbedding | None = PrivateAttr()
 
     def __init__(
         self,
         *,
-        judge: JudgeChoice = "default",
         llm: BaseLLM | LLM | None = None,
         embed_model: BaseEmbedding | None = None,
-        perspectives: Sequence[Perspective | str] | None = None,
-        extractor: Extractor | None = None,
-        selector: Selector | None = None,
-        skip_if: Callable[[str], Any] | None = None,
-        dedup_key: DedupKey | None = None,
-        score_kind: ScoreKind = "similarity",
         callback_manager: CallbackManager | None = None,
-        limiter: Limiter | None = None,
-        telemetry: Telemetry | None = None,
-        options: PipelineOptions | None = None,
-        **changes: Unpack[ChoiceOptions],
+        **given: Unpack[ChooserArguments],
     ) -> None:
         super().__init__(callback_manager=callback_manager or CallbackManager())
-        self._options = changed_options(
-            options, changes, parameters=_PARAMETERS, without=_SEARCHING
+        self._parts = WrapperParts.of(
+            given, parameters=("embed_model", "llm"), without=SEARCH_NAMES
         )
-        self._parts = Parts(
-            judge=judge,
-            llm=llm_of(llm),
-            embed_model=embed_model,
-            perspectives=perspectives,
-            extractor=extractor,
-            selector=selector,
-            skip_if=skip_if,
-            dedup_key=dedup_key,
-            score_kind=score_kind,
-            limiter=limiter or Limiter(),
-            telemetry=telemetry,
-        )
+        self._llm, self._embed_model = llm_of(llm), embed_model
         self._pipeline(QueryBundle(""), ())  # what these parts can never do is said now
 
     @classmethod
@@ -113,24 +83,18 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
 
     def __repr__(self) -> str:
         """The options that are not the default."""
-        return f"{type(self).__name__}(options={self._options!r})"
+        return f"{type(self).__name__}(options={self.options!r})"
 
     __str__ = __repr__
 
     @property
     def options(self) -> PipelineOptions:
         """The options of every call."""
-        return self._options
+        return self._parts.options
 
     def report(self, nodes: Sequence[NodeWithScore], query: str | QueryBundle) -> RetrievalResult:
-        """Chooses among nodes and returns the whole report.
-
-        Args:
-            nodes: What a retriever found, best first.
-            query: The question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the node.
+        """Chooses among nodes, best first, and returns the whole result: passages
+        (``passage.source`` is the node), coverage and trace.
         """
         pipeline, question, given = self._prepare(nodes, query)
         return pipeline.choose(question, **given)
@@ -160,14 +124,12 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         judge = self._pipeline(query, ()).judge
         name = judge.name if judge is not None else "none"
         dispatcher.event(
-            ReRankStartEvent(query=query, nodes=nodes, top_n=self._options.k, model_name=name)
+            ReRankStartEvent(query=query, nodes=nodes, top_n=self.options.k, model_name=name)
         )
         return query
 
     def _end(self, result: RetrievalResult | None) -> list[NodeWithScore]:
-        chosen = []
-        if result is not None:
-            chosen = nodes_of(tell(result), score_kind=self._parts.score_kind)
+        chosen = [] if result is None else nodes_of(tell(result), self._parts.score_kind)
         dispatcher.event(ReRankEndEvent(nodes=chosen))
         return chosen
 
@@ -177,14 +139,15 @@ class PerspectivePostprocessor(BaseNodePostprocessor):
         """The pipeline for one question, the question, and what else ``choose`` is given."""
         bundle = bundle_of(query)
         hits = [Hit(passage_of(item.node), item.score) for item in nodes]
-        given = {
-            "hits": hits,
-            "perspectives": self._parts.perspectives,
-            "fetch_k": max(len(hits), 1),
-        }
-        return self._pipeline(bundle, hits), bundle.query_str, given
+        given = {"hits": hits, "perspectives": self._parts.perspectives}
+        return self._pipeline(bundle, hits), bundle.query_str, {**given, "fetch_k": len(hits) or 1}
 
     def _pipeline(self, bundle: QueryBundle, hits: Sequence[Hit]) -> PerspectivePipeline:
-        takes_vector = self._parts.embed_model is not None
-        store = GivenPassages([hit.passage for hit in hits], takes_vector=takes_vector)
-        return self._parts.pipeline(store, bundle, self._options, traced=bool(hits))
+        takes_vector = self._embed_model is not None
+        return wrapped_pipeline(
+            GivenPassages([hit.passage for hit in hits], takes_vector=takes_vector),
+            self._parts,
+            embedder=embedder_of(self._embed_model, bundle),
+            llm=self._llm,
+            watch=with_span if hits else None,
+        )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,11 +16,10 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.retrievers import BaseRetriever, VectorIndexRetriever
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQueryMode
 
-from llama_index.retrievers.perspective_rag.adapters import StoreAdapter, adapter_of
 from llama_index.retrievers.perspective_rag.models import LlamaIndexEmbedder
 from llama_index.retrievers.perspective_rag.nodes import passage_of
 from perspective_rag import CapabilityError, ConfigError, Hit, Passage
@@ -26,9 +28,14 @@ from perspective_rag.extend import (
     KeepsEmbeddings,
     Matrix,
     Store,
+    StoreAdapter,
     Vector,
+    chroma_vectors,
+    faiss_vectors,
+    hit_of,
     in_thread,
-    scored_hits,
+    is_local_qdrant,
+    qdrant_vectors,
     scrubbing,
 )
 
@@ -58,9 +65,6 @@ class LlamaIndexStore:
         CapabilityError: ``filters`` cannot reach the source.
     """
 
-    takes_vector: bool
-    in_turn: bool
-    thread_bound: bool
     embeddings_of: Callable[[Sequence[Passage]], Matrix]
 
     def __init__(
@@ -76,13 +80,14 @@ class LlamaIndexStore:
             raise ConfigError(f"source must be a LlamaIndex index or retriever, got a {kind}")
         self._source = source
         self._plain = source if isinstance(source, BaseRetriever) else source.as_retriever()
-        self._vectors = _vectors_behind(self._plain)
+        by_index = isinstance(self._plain, VectorIndexRetriever)
+        self._vectors: Any = getattr(self._plain, "_vector_store", None) if by_index else None
         self._bundle: QueryBundle | None = None
         self.given: dict[str, float] = {}
         self.takes_vector = _takes_vector(self._plain) if takes_vector is None else takes_vector
         self.check_filters(filters)
         self._filters = filters
-        self._adapter = adapter or _adapter(self._plain, self._vectors)
+        self._adapter = adapter or _adapter_of(self._plain)
         self.in_turn = self._adapter.in_turn(self._vectors)
         self.thread_bound = self._adapter.thread_bound(self._vectors)
         if self._adapter.vectors is not None and self.takes_vector:
@@ -99,45 +104,21 @@ class LlamaIndexStore:
         return self._plain._embed_model if isinstance(self._plain, VectorIndexRetriever) else None
 
     def for_query(self, bundle: QueryBundle) -> LlamaIndexStore:
-        """Makes a copy for one query, whose image and custom embedding texts go with the searches.
-
-        Args:
-            bundle: The query.
-
-        Returns:
-            The copy.
-        """
+        """A copy for one query, whose image and custom embedding texts go with the searches."""
         own = copy.copy(self)
         own._bundle = bundle
         own.given = {}
         return own
 
     def narrowed(self, filters: MetadataFilters) -> LlamaIndexStore:
-        """Makes a copy with filters that hold besides its own.
-
-        Args:
-            filters: The further filters.
-
-        Returns:
-            The copy.
-
-        Raises:
-            CapabilityError: They cannot reach the source.
-        """
+        """A copy with filters that hold besides its own; raises as ``check_filters`` does."""
         self.check_filters(filters)
         own = copy.copy(self)
         own._filters = joined(self._filters, filters)
         return own
 
     def check_filters(self, filters: MetadataFilters | None) -> None:
-        """Checks that filters reach the store.
-
-        Args:
-            filters: The filters; None is fine.
-
-        Raises:
-            CapabilityError: The source is no VectorStoreIndex.
-        """
+        """Raises CapabilityError where filters cannot reach the source."""
         if filters is not None and not isinstance(self._source, VectorStoreIndex):
             raise CapabilityError(
                 f"filters cannot be handed to a {type(self._source).__name__}: pass the "
@@ -151,61 +132,51 @@ class LlamaIndexStore:
         ``Store.search``.
         """
         retriever, query = self._retriever(k, filter), self._query(text, vector)
-        nodes = self._retrieve(retriever, query)[:k]
-        self._note(text, nodes)
-        return self._hits(nodes, vector)
+        return self._hits(text, vector, self._retrieve(retriever, query)[:k])
 
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Sequence[Hit]:
         """The same as ``search``, without blocking the event loop."""
         retriever, query = self._retriever(k, filter), self._query(text, vector)
+        nodes: list[NodeWithScore] = []
+
+        async def retrieve() -> None:
+            with self._nothing_is_no_error():
+                nodes.extend(await retriever.aretrieve(query))
+
         if not self._awaits(retriever):
-            nodes = await in_thread(self._retrieve, retriever, query)
-            self._note(text, nodes[:k])
-            return self._hits(nodes[:k], vector)
-
-        async def awaited() -> list[NodeWithScore]:
-            return await retriever.aretrieve(query)
-
-        with scrubbing(self._vectors):
-            try:
-                if self._blocks():
-                    nodes = await in_thread(lambda: asyncio.run(awaited()))
-                else:
-                    nodes = await awaited()
-            except Exception as error:
-                nodes = self._nothing(error)
-        self._note(text, nodes[:k])
-        return self._hits(nodes[:k], vector)
+            nodes += await in_thread(self._retrieve, retriever, query)
+        elif self._adapter.blocks(self._vectors):  # it gets a loop of its own
+            await in_thread(lambda: asyncio.run(retrieve()))
+        else:
+            await retrieve()
+        return self._hits(text, vector, nodes[:k])
 
     def _retrieve(self, retriever: BaseRetriever, query: QueryBundle) -> list[NodeWithScore]:
+        with self._nothing_is_no_error():
+            return retriever.retrieve(query)
+        return []
+
+    @contextmanager
+    def _nothing_is_no_error(self) -> Iterator[None]:
+        """Passes on errors, without secrets, but those that say only that nothing was found."""
         with scrubbing(self._vectors):
             try:
-                return retriever.retrieve(query)
+                yield
             except Exception as error:
-                return self._nothing(error)
-
-    def _nothing(self, error: Exception) -> list[NodeWithScore]:
-        """No nodes, where an error says only that none were found; else the error."""
-        # LanceDB raises a Warning when it found nothing; some stores fail before the first node.
-        if isinstance(error, Warning) or self._adapter.is_new(self._vectors):
-            return []
-        raise error
+                # LanceDB raises a Warning then; some stores fail before the first node.
+                if not isinstance(error, Warning) and not self._adapter.is_new(self._vectors):
+                    raise
 
     def _awaits(self, retriever: BaseRetriever) -> bool:
         """Whether ``aretrieve`` leaves the event loop free; LlamaIndex's defaults search in it."""
         if type(retriever)._aretrieve is BaseRetriever._aretrieve:
             return False
-        if isinstance(self._vectors, BasePydanticVectorStore):
-            native = type(self._vectors).aquery is not BasePydanticVectorStore.aquery
-            return native and self._adapter.awaits(self._vectors)
-        return True
-
-    def _blocks(self) -> bool:
-        """Whether ``aretrieve`` would block the event loop: it then gets a loop of its own."""
-        of_a_store = isinstance(self._vectors, BasePydanticVectorStore)
-        return of_a_store and self._adapter.blocks(self._vectors)
+        if not isinstance(self._vectors, BasePydanticVectorStore):
+            return True
+        native = type(self._vectors).aquery is not BasePydanticVectorStore.aquery
+        return native and (self._adapter.awaits is None or self._adapter.awaits(self._vectors))
 
     def _retriever(self, k: int, filters: MetadataFilters | None) -> BaseRetriever:
         """A retriever of its own for a search, so that no other request sees its settings."""
@@ -232,26 +203,20 @@ class LlamaIndexStore:
             embedding=None if vector is None else np.asarray(vector).tolist(),
         )
 
-    def _hits(self, items: Sequence[NodeWithScore], vector: Vector | None) -> list[Hit]:
+    def _hits(self, text: str, vector: Vector | None, items: Sequence[NodeWithScore]) -> list[Hit]:
+        if self._bundle is not None and text == " ".join(self._bundle.query_str.split()):
+            for item in items:
+                if item.score is not None:
+                    self.given.setdefault(item.node.node_id, item.score)
         passages = [passage_of(item.node) for item in items]
-        at_hand = self._adapter.at_hand and isinstance(self, KeepsEmbeddings)
-        if at_hand and passages and vector is not None:
-            return scored_hits(passages, self.embeddings_of(passages), vector)
-        rows = [self._own_vector(item.node) for item in items]
-        return [_hit(*each, vector) for each in zip(passages, rows, strict=True)]
-
-    def _note(self, text: str, items: Sequence[NodeWithScore]) -> None:
-        """Keeps the scores that the source gives to the nodes it finds for the question."""
-        if self._bundle is None or text != " ".join(self._bundle.query_str.split()):
-            return
-        for item in items:
-            if item.score is not None:
-                self.given.setdefault(item.node.node_id, item.score)
-
-    def _own_vector(self, node: BaseNode) -> Vector | None:
-        """The vector under which the store keeps a node, where it came with it."""
-        given = node.embedding if self.takes_vector else None
-        return None if given is None else np.array(given)
+        if self._adapter.at_hand and isinstance(self, KeepsEmbeddings):
+            return self._adapter.hits(self._vectors, passages, vector)
+        # Some stores hand their vectors back with their nodes.
+        rows = [item.node.embedding if self.takes_vector else None for item in items]
+        return [
+            hit_of(passage, None if row is None else np.array(row), vector)
+            for passage, row in zip(passages, rows, strict=True)
+        ]
 
 
 def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> MetadataFilters | None:
@@ -268,35 +233,11 @@ def joined(first: MetadataFilters | None, second: MetadataFilters | None) -> Met
 
 
 def as_store(source: Any) -> tuple[Store, Embedder | None]:
-    """Makes a LlamaIndex index or retriever a store of a plain pipeline.
-
-    Args:
-        source: The index or retriever.
-
-    Returns:
-        The store, and the embedder that goes with it; None where the source does not say its model.
-
-    Raises:
-        ConfigError: It is neither.
+    """A LlamaIndex index or retriever as a store of a plain pipeline, and the embedder that goes
+    with it: None where the source does not say its model. Raises ConfigError for anything else.
     """
     store = LlamaIndexStore(source)
     return store, LlamaIndexEmbedder(store.embed_model) if store.embed_model else None
-
-
-def _hit(passage: Passage, row: Vector | None, vector: Vector | None) -> Hit:
-    if row is None or vector is None:
-        return Hit(passage, None, row)
-    return scored_hits([passage], row[None, :], vector)[0]
-
-
-def _adapter(retriever: BaseRetriever, vectors: Any) -> StoreAdapter:
-    if not isinstance(retriever, VectorIndexRetriever):
-        return StoreAdapter()
-    return adapter_of(vectors, retriever._index)
-
-
-def _vectors_behind(retriever: BaseRetriever) -> Any:
-    return retriever._vector_store if isinstance(retriever, VectorIndexRetriever) else None
 
 
 def _takes_vector(retriever: BaseRetriever) -> bool:
@@ -304,3 +245,53 @@ def _takes_vector(retriever: BaseRetriever) -> bool:
         return False
     by_words = retriever._vector_store_query_mode in _BY_WORDS
     return bool(retriever._vector_store.is_embedding_query) and not by_words
+
+
+def _always(store: Any) -> bool:
+    return True
+
+
+def _simple(store: Any, ids: Sequence[str]) -> Mapping[str, Any]:
+    kept = store.data.embedding_dict
+    return {each: kept[each] for each in ids if each in kept}
+
+
+def _milvus(store: Any, ids: Sequence[str]) -> Mapping[str, Any]:
+    rows = store.client.query(
+        store.collection_name, ids=list(ids), output_fields=[store.embedding_field]
+    )
+    return {row["id"]: row[store.embedding_field] for row in rows}
+
+
+ADAPTERS: Mapping[str, StoreAdapter] = MappingProxyType(
+    {
+        "SimpleVectorStore": StoreAdapter(vectors=_simple, at_hand=True, in_turn=_always),
+        "FaissVectorStore": StoreAdapter(at_hand=True),  # its reader needs the index
+        "ChromaVectorStore": StoreAdapter(vectors=chroma_vectors),
+        "QdrantVectorStore": StoreAdapter(
+            vectors=lambda store, ids: qdrant_vectors(
+                store._client, store.collection_name, ids, store.dense_vector_name
+            ),
+            # It searches asynchronously with a client of its own only, and raises without it.
+            awaits=lambda store: store._aclient is not None,
+            blocks=lambda store: is_local_qdrant(store._aclient),
+            in_turn=lambda store: is_local_qdrant(store._client),
+            is_new=lambda store: not store._client.collection_exists(store.collection_name),
+        ),
+        # Its vectors come with its nodes.
+        "LanceDBVectorStore": StoreAdapter(is_new=lambda store: store._table is None),
+        # Its async client belongs to the loop that used it first and fails in the next.
+        "MilvusVectorStore": StoreAdapter(vectors=_milvus, awaits=lambda store: False),
+    }
+)
+"""By the name of the store's class, as text: no store's package is needed to know the others."""
+
+
+def _adapter_of(retriever: BaseRetriever) -> StoreAdapter:
+    if not isinstance(retriever, VectorIndexRetriever):
+        return StoreAdapter()
+    found = StoreAdapter.of(retriever._vector_store, ADAPTERS)
+    if found is ADAPTERS["FaissVectorStore"]:
+        places: Any = retriever._index.index_struct.nodes_dict  # as text, to node id
+        return replace(found, vectors=lambda store, ids: faiss_vectors(store.client, places, ids))
+    return found

@@ -13,7 +13,6 @@ from perspective_rag.extend import (
     TOOL_NAME,
     TOOL_PERSPECTIVES,
     TOOL_QUERY,
-    report_in,
     tool_perspectives,
     tool_text,
 )
@@ -34,13 +33,16 @@ def search_tool(
     An empty query raises ValueError, which LlamaIndex's agents hand to the model as a tool error.
     """
 
+    def asked(query: str, perspectives: list[str] | None) -> Any:
+        if not query.strip():
+            raise ValueError("the query is empty: write the question in full")
+        return retriever.with_options(perspectives=tool_perspectives(perspectives))
+
     def search(query: str, perspectives: list[str] | None = None) -> list[NodeWithScore]:
-        asked = retriever.with_options(perspectives=tool_perspectives(perspectives))
-        return list(asked.retrieve(_check(query)))
+        return list(asked(query, perspectives).retrieve(query))
 
     async def asearch(query: str, perspectives: list[str] | None = None) -> list[NodeWithScore]:
-        asked = retriever.with_options(perspectives=tool_perspectives(perspectives))
-        return list(await asked.aretrieve(_check(query)))
+        return list(await asked(query, perspectives).aretrieve(query))
 
     async def ashown(nodes: list[NodeWithScore]) -> str:
         return as_text(nodes)
@@ -56,21 +58,9 @@ def search_tool(
     )
 
 
-def _check(query: str) -> str:
-    if not query.strip():
-        raise ValueError("the query is empty: write the question in full")
-    return query
-
-
 def as_text(nodes: list[NodeWithScore]) -> str:
     """The numbered nodes, each with how it stands to the sides, and the sides without one."""
     return tool_text(
-        [
-            (
-                str(node.metadata.get("title") or ""),
-                node.get_content(metadata_mode=MetadataMode.NONE),
-                report_in(node.metadata),
-            )
-            for node in (each.node for each in nodes)
-        ]
+        (each.node.metadata, each.node.get_content(metadata_mode=MetadataMode.NONE))
+        for each in nodes
     )

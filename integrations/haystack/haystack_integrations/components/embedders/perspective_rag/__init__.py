@@ -3,10 +3,8 @@
 >>> embedding = PackagedTextEmbedder().run("Should zoos be closed?")["embedding"]
 """
 
-from haystack_integrations.components.embedders.perspective_rag.document_embedder import (
+from haystack_integrations.components.embedders.perspective_rag.embedders import (
     PackagedDocumentEmbedder,
-)
-from haystack_integrations.components.embedders.perspective_rag.text_embedder import (
     PackagedTextEmbedder,
 )
 

@@ -2,33 +2,21 @@
 
 # Without ``from __future__ import annotations``: Haystack before 3.0 reads annotations as they are.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from haystack import Document, component
 from typing_extensions import Unpack
 
-from haystack_integrations.common.perspective_rag.component import PerspectiveComponent
-from haystack_integrations.common.perspective_rag.documents import DedupKey
-from haystack_integrations.common.perspective_rag.parts import JudgeChoice, changes_of
+from haystack_integrations.common.perspective_rag.component import PerspectiveComponent, changes_of
 from haystack_integrations.common.perspective_rag.store import GivenDocuments
-from perspective_rag import (
-    Limiter,
-    Perspective,
-    PerspectivePipeline,
-    PipelineOptions,
-    RetrievalResult,
-)
+from perspective_rag import Perspective, PerspectivePipeline, RetrievalResult
 from perspective_rag.extend import (
+    SEARCH_NAMES,
     ChoiceOptions,
-    Extractor,
-    ScoreKind,
-    Selector,
-    Telemetry,
+    ChooserArguments,
     changed_options,
 )
-
-_SEARCHING = ("fetch_k", "projection", "fusion", "max_queries", "guard_searches", "guard_seconds")
 
 
 @component
@@ -38,17 +26,16 @@ class PerspectiveRanker(PerspectiveComponent):
     The order of the documents counts as their relevance, whatever their scores are; a document
     given twice, by its id or by ``dedup_key``, counts once, where it came first. Nothing is
     searched: what no given document supports stays uncovered, and ``discover`` reads the given
-    documents.
+    documents. With ``score_kind="similarity"`` a document keeps the score that it came with.
 
-    Parameters not listed, and the documents it returns, are those of ``PerspectiveRetriever``.
+    The documents it returns are those of ``PerspectiveRetriever``.
 
     Args:
         text_embedder: The one of the store; needed for a ``mmr_lambda`` below 1 only, for documents
             that bring no embedding.
         document_embedder: Embeds those documents in its place.
-        score_kind: "similarity": a document keeps the score that it came with; "selection": the
-            score of the choice.
-        **changes: Options of ``perspective_rag.PipelineOptions`` that concern no search.
+        chat_generator: As in ``PerspectiveRetriever``.
+        **given: As in ``PerspectiveRetriever``, without what concerns a search.
 
     Raises:
         ConfigError: An argument is unknown, cannot be used, or belongs to a search.
@@ -57,22 +44,17 @@ class PerspectiveRanker(PerspectiveComponent):
     def __init__(
         self,
         *,
-        judge: JudgeChoice = "default",
-        chat_generator: Any = None,
         text_embedder: Any = None,
         document_embedder: Any = None,
-        perspectives: Sequence[Perspective | str] | None = None,
-        extractor: Extractor | None = None,
-        selector: Selector | None = None,
-        skip_if: Callable[[str], Any] | None = None,
-        dedup_key: DedupKey | None = None,
-        score_kind: ScoreKind = "similarity",
-        limiter: Limiter | None = None,
-        telemetry: Telemetry | None = None,
-        options: PipelineOptions | None = None,
-        **changes: Unpack[ChoiceOptions],
+        chat_generator: Any = None,
+        **given: Unpack[ChooserArguments],
     ) -> None:
-        self._take(locals(), without=_SEARCHING)
+        own = {
+            "text_embedder": text_embedder,
+            "document_embedder": document_embedder,
+            "chat_generator": chat_generator,
+        }
+        self._take(own, given, without=SEARCH_NAMES)
         self._pipeline([])  # what these parts can never do is said now
 
     @component.output_types(documents=list[Document], report=dict[str, Any])
@@ -132,17 +114,8 @@ class PerspectiveRanker(PerspectiveComponent):
         perspectives: Sequence[Perspective | str] | None = None,
         **changes: Unpack[ChoiceOptions],
     ) -> RetrievalResult:
-        """Chooses among documents and returns the whole result.
-
-        Args:
-            query: The question.
-            documents: What a retriever found, best first.
-            perspectives: The question's sides, in place of those that would be found.
-            **changes: Options of ``PipelineOptions`` for this question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
-            does.
+        """The same as ``run``, but returns the whole result: passages (``passage.source`` is the
+        document), coverage and trace.
         """
         pipeline, store = self._prepare(documents, changes)
         return pipeline.choose(query, store.hits, perspectives=self._sides(perspectives), **changes)
@@ -163,7 +136,7 @@ class PerspectiveRanker(PerspectiveComponent):
         self, documents: Sequence[Document], changes: ChoiceOptions
     ) -> tuple[PerspectivePipeline, GivenDocuments]:
         changed_options(
-            self.options, changes, parameters=("perspectives", "top_k"), without=_SEARCHING
+            self.options, changes, parameters=("perspectives", "top_k"), without=SEARCH_NAMES
         )
         return self._pipeline(documents)
 

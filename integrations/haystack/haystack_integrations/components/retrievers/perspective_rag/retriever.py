@@ -3,7 +3,7 @@
 # Without ``from __future__ import annotations``: Haystack before 3.0 reads annotations as they are.
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from haystack import Document, component
@@ -12,29 +12,17 @@ from haystack.document_stores.types import FilterPolicy, apply_filter_policy
 from haystack.tools import ComponentTool
 from typing_extensions import Unpack
 
-from haystack_integrations.common.perspective_rag.component import PerspectiveComponent
-from haystack_integrations.common.perspective_rag.documents import DedupKey
-from haystack_integrations.common.perspective_rag.parts import JudgeChoice, changes_of
+from haystack_integrations.common.perspective_rag.component import PerspectiveComponent, changes_of
 from haystack_integrations.common.perspective_rag.store import HaystackStore, retriever_over
 from haystack_integrations.components.retrievers.perspective_rag.tool import search_tool
 from perspective_rag import (
     CapabilityError,
     ConfigError,
-    Limiter,
     Perspective,
     PerspectivePipeline,
-    PipelineOptions,
     RetrievalResult,
 )
-from perspective_rag.extend import (
-    Expander,
-    Extractor,
-    Options,
-    ScoreKind,
-    Selector,
-    Telemetry,
-    changed_options,
-)
+from perspective_rag.extend import Options, WrapperArguments, changed_options
 
 
 @component
@@ -54,27 +42,14 @@ class PerspectiveRetriever(PerspectiveComponent):
             search by text finds.
         document_embedder: Embeds documents that come without their vector; None: ``text_embedder``
             does.
-        judge: Says which document supports which perspective; "default": the one that comes with
-            perspective_rag, None: no judging.
         chat_generator: Names the perspectives of a question and, under the default judge, reads all
             candidates in one more call (``LLMListJudge``); when it fails, rules and the packaged
             judge take over.
         filters: Reach the retriever with every search.
         filter_policy: What the filters of a run do to these, as in Haystack's own retrievers.
-        perspectives: The sides of every question, where they are known beforehand.
-        extractor: Finds the perspectives of a question; None: ``chat_generator`` or the rules.
-        expander: Writes the queries for perspectives; None: their own statements.
-        selector: Chooses the documents from the judged ones; None: plain search's own, exchanged
-            where that covers more.
-        skip_if: True of a question that is searched as it is, without perspectives and judge.
-        dedup_key: A metadata key, or a function of a document; documents that share it are one.
-            None: the document's id.
-        score_kind: What a document's score is: "similarity" to the question, higher is better, or
-            the score of the choice ("selection"), which keeps the order where somebody sorts by it.
-        limiter: Limits the calls of all runs together; None: one of its own.
-        telemetry: Is told what each run does, ``OpenTelemetry()`` for example.
-        options: Options to start from.
-        **changes: Options of ``perspective_rag.PipelineOptions`` by name; ``top_k`` is ``k``.
+        **given: The attributes of ``perspective_rag.extend.WrapperParts`` (``judge``,
+            ``perspectives``, ...) and the options of ``perspective_rag.PipelineOptions`` by name;
+            ``top_k`` is ``k``.
 
     Raises:
         ConfigError: An argument is unknown (the error suggests the right one) or cannot be used.
@@ -89,23 +64,21 @@ class PerspectiveRetriever(PerspectiveComponent):
         document_store: InMemoryDocumentStore | None = None,
         text_embedder: Any = None,
         document_embedder: Any = None,
-        judge: JudgeChoice = "default",
         chat_generator: Any = None,
         filters: dict[str, Any] | None = None,
         filter_policy: FilterPolicy = FilterPolicy.REPLACE,
-        perspectives: Sequence[Perspective | str] | None = None,
-        extractor: Extractor | None = None,
-        expander: Expander | None = None,
-        selector: Selector | None = None,
-        skip_if: Callable[[str], Any] | None = None,
-        dedup_key: DedupKey | None = None,
-        score_kind: ScoreKind = "similarity",
-        limiter: Limiter | None = None,
-        telemetry: Telemetry | None = None,
-        options: PipelineOptions | None = None,
-        **changes: Unpack[Options],
+        **given: Unpack[WrapperArguments],
     ) -> None:
-        self._take(locals())
+        own = {
+            "retriever": retriever,
+            "document_store": document_store,
+            "text_embedder": text_embedder,
+            "document_embedder": document_embedder,
+            "chat_generator": chat_generator,
+            "filters": filters,
+            "filter_policy": filter_policy,
+        }
+        self._take(own, given)
         if (retriever is None) == (document_store is None):
             raise ConfigError("pass either retriever= or document_store=")
         if document_store is not None:
@@ -181,25 +154,11 @@ class PerspectiveRetriever(PerspectiveComponent):
         filters: dict[str, Any] | None = None,
         **changes: Unpack[Options],
     ) -> RetrievalResult:
-        """Retrieves for a question and returns the whole result.
-
-        Args:
-            query: The question.
-            perspectives: Its sides, in place of those that would be found.
-            filters: As for ``run``.
-            **changes: Options of ``PipelineOptions`` for this question.
-
-        Returns:
-            Passages, coverage and trace; ``passage.source`` is the document. Raises as ``run``
-            does.
+        """The same as ``run``, but returns the whole result: passages (``passage.source`` is the
+        document), coverage and trace.
         """
-        self._check(changes)
-        return self._pipeline.retrieve(
-            query,
-            perspectives=self._sides(perspectives),
-            filter=self._filters(filters),
-            **changes,
-        )
+        given = self._arguments(perspectives, filters, changes)
+        return self._pipeline.retrieve(query, **given)
 
     async def areport(
         self,
@@ -209,13 +168,8 @@ class PerspectiveRetriever(PerspectiveComponent):
         **changes: Unpack[Options],
     ) -> RetrievalResult:
         """The same as ``report``, without blocking the event loop."""
-        self._check(changes)
-        return await self._pipeline.aretrieve(
-            query,
-            perspectives=self._sides(perspectives),
-            filter=self._filters(filters),
-            **changes,
-        )
+        given = self._arguments(perspectives, filters, changes)
+        return await self._pipeline.aretrieve(query, **given)
 
     def as_tool(
         self,
@@ -252,12 +206,14 @@ class PerspectiveRetriever(PerspectiveComponent):
         narrowed._given = {**self._given, "filters": both}
         return narrowed
 
-    def _check(self, changes: Options) -> None:
+    def _arguments(
+        self,
+        perspectives: Sequence[Perspective | str] | None,
+        filters: dict[str, Any] | None,
+        changes: Options,
+    ) -> dict[str, Any]:
         changed_options(self.options, changes, parameters=("filters", "perspectives", "top_k"))
-
-    def _filters(self, given: dict[str, Any] | None) -> dict[str, Any] | None:
-        own, policy = self._given["filters"], self._given["filter_policy"]
-        wanted: dict[str, Any] | None = apply_filter_policy(policy, own, given)
+        wanted = apply_filter_policy(self._given["filter_policy"], self._given["filters"], filters)
         if wanted is not None:
             self._store.check_filter()
-        return wanted
+        return {"perspectives": self._sides(perspectives), "filter": wanted, **changes}
