@@ -6,6 +6,7 @@ write a component of your own, see ``perspective_rag.extend``.
 
 from __future__ import annotations
 
+from perspective_rag.annotations import similarity_of
 from perspective_rag.answer.extractive import supporting_sentences
 from perspective_rag.answer.passages import (
     Origin,
@@ -51,7 +52,6 @@ from perspective_rag.judge.settings import (
 )
 from perspective_rag.judge.support import own_floor, quick_judge, read_passages, rule_for
 from perspective_rag.judge.windows import titled_pieces, windows
-from perspective_rag.local.annotations import similarity_of
 from perspective_rag.local.chat import (
     bare_token,
     choice_of,

@@ -30,6 +30,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perspective_rag.annotations import ANNOTATIONS as ANNOTATIONS
+    from perspective_rag.annotations import ScoreKind as ScoreKind
+    from perspective_rag.annotations import annotations_of as annotations_of
+    from perspective_rag.annotations import check_score_kind as check_score_kind
+    from perspective_rag.annotations import report_in as report_in
+    from perspective_rag.annotations import report_of as report_of
+    from perspective_rag.annotations import scores_of as scores_of
+    from perspective_rag.annotations import without_annotations as without_annotations
     from perspective_rag.cover.guard import guard as guard
     from perspective_rag.cover.select import PlainFirst as PlainFirst
     from perspective_rag.cover.select import select as select
@@ -54,14 +62,6 @@ if TYPE_CHECKING:
     from perspective_rag.judge.support import judge as judge
     from perspective_rag.judge.support import judge_table as judge_table
     from perspective_rag.judge.wrapped import WatchedJudge as WatchedJudge
-    from perspective_rag.local.annotations import ANNOTATIONS as ANNOTATIONS
-    from perspective_rag.local.annotations import ScoreKind as ScoreKind
-    from perspective_rag.local.annotations import annotations_of as annotations_of
-    from perspective_rag.local.annotations import check_score_kind as check_score_kind
-    from perspective_rag.local.annotations import report_in as report_in
-    from perspective_rag.local.annotations import report_of as report_of
-    from perspective_rag.local.annotations import scores_of as scores_of
-    from perspective_rag.local.annotations import without_annotations as without_annotations
     from perspective_rag.local.contexts import ReaderArguments as ReaderArguments
     from perspective_rag.local.frameworks import SEARCH_NAMES as SEARCH_NAMES
     from perspective_rag.local.frameworks import ChooserArguments as ChooserArguments
@@ -140,6 +140,10 @@ if TYPE_CHECKING:
     from perspective_rag.types import Vector as Vector
 
 _HOMES = {
+    "annotations": (
+        "ANNOTATIONS annotations_of check_score_kind report_in report_of ScoreKind scores_of "
+        "without_annotations"
+    ),
     "cover.guard": "guard",
     "cover.select": "PlainFirst select",
     "errors": "check_component unknown_name",
@@ -150,10 +154,6 @@ _HOMES = {
     "judge.pairs": "CallableJudge",
     "judge.support": "judge judge_table",
     "judge.wrapped": "WatchedJudge",
-    "local.annotations": (
-        "ANNOTATIONS annotations_of check_score_kind report_in report_of ScoreKind scores_of "
-        "without_annotations"
-    ),
     "local.contexts": "ReaderArguments",
     "local.frameworks": (
         "ChooserArguments chroma_vectors faiss_vectors hit_of is_local_qdrant qdrant_vectors "

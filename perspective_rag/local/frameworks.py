@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from perspective_rag.annotations import ScoreKind, annotations_of, check_score_kind, scores_of
 from perspective_rag.errors import check_component
 from perspective_rag.flow.driver import in_thread, map_in_threads
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.flow.request import Telemetry
-from perspective_rag.local.annotations import ScoreKind, annotations_of, check_score_kind, scores_of
 from perspective_rag.options import ChoiceOptions, Options, PipelineOptions, changed_options
 from perspective_rag.prompts.replies import llm_errors
 from perspective_rag.protocols import Expander, Extractor, Judge, Selector

@@ -19,12 +19,12 @@ import perspective_rag
 from benchmarks.web.corpora import WebCorpus
 from benchmarks.web.search_results import WebResult
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
+from perspective_rag.annotations import REPORT, annotations_of
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.errors import CorpusError
 from perspective_rag.extend import report_in
 from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
 from perspective_rag.judge.windows import windows
-from perspective_rag.local.annotations import REPORT, annotations_of
 from perspective_rag.local.corpus import Corpus
 from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import RuleExtractor

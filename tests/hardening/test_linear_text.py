@@ -25,6 +25,7 @@ import pytest
 
 import perspective_rag
 from perspective_rag import PerspectivePipeline
+from perspective_rag.annotations import REPORT, annotations_of, report_in
 from perspective_rag.answer.answer import misquoted
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer, claims_in
@@ -51,7 +52,6 @@ from perspective_rag.flow.steps import Reply
 from perspective_rag.judge.llm_list import find_quote
 from perspective_rag.judge.settings import personal
 from perspective_rag.judge.windows import telling, titled_pieces, windows
-from perspective_rag.local.annotations import REPORT, annotations_of, report_in
 from perspective_rag.local.chat import bare_token, choice_of
 from perspective_rag.local.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.local.corpus.records import csv_records, jsonl_records

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perspective_rag import Candidate, Passage
-from perspective_rag.local.annotations import (
+from perspective_rag.annotations import (
     ANNOTATIONS,
     annotations_of,
     report_in,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perspective_rag import Candidate, Passage, Perspective, PerspectivePipeline
-from perspective_rag.local.annotations import annotations_of, report_in
+from perspective_rag.annotations import annotations_of, report_in
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Coverage, ListingRule, RetrievalResult, Trace, voice_of
 
