@@ -11,7 +11,7 @@ SIDES = {"support": "Zoos should be closed", "oppose": "Zoos should not be close
 
 def metadata(title, state, *supports, sides=SIDES, reported=False):
     texts = [sides[each] for each in supports]
-    known = dict.fromkeys(("scores", "support", "verdicts"), {})
+    known = {key: {} for key in ("scores", "support", "verdicts")}
     known |= {"state": state, "sides": sides, "reported": reported, "contradicts": []}
     told = {**known, "found_by": [], "supports": list(supports), "perspectives": texts}
     return {"title": title, "perspective_rag_report": json.dumps(told)}
