@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from perspective_rag.perspectives.queries import LLMExpander as LLMExpander
     from perspective_rag.perspectives.queries import NoExpansion as NoExpansion
     from perspective_rag.perspectives.queries import StatementExpander as StatementExpander
-    from perspective_rag.perspectives.reading import GivenPerspectives as GivenPerspectives
     from perspective_rag.perspectives.reading import RuleExtractor as RuleExtractor
+    from perspective_rag.perspectives.sides import GivenPerspectives as GivenPerspectives
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
     from perspective_rag.types import Answer as Answer
     from perspective_rag.types import Candidate as Candidate
@@ -117,7 +117,8 @@ _HOMES = {
     "perspectives.find": "CallableExtractor",
     "perspectives.llm": "LLMExtractor",
     "perspectives.queries": "LLMExpander NoExpansion StatementExpander",
-    "perspectives.reading": "GivenPerspectives RuleExtractor",
+    "perspectives.reading": "RuleExtractor",
+    "perspectives.sides": "GivenPerspectives",
     "pipeline": "PerspectivePipeline",
     "types": (
         "Answer Candidate Claim Completion Coverage Degradation Extraction Hit ListingRule "
@@ -130,13 +131,18 @@ __all__ = sorted(_HOME_OF)
 
 
 _ADDONS = {
-    "perspective_rag_scale": (
-        "OpenAICompatibleEmbedder RayEngine RayLLM RemoteEmbedder RemoteJudge "
-        "SentenceTransformerEmbedder VLLMEngine"
-    ),
-    "perspective_rag_train": "judge_many",
+    "perspective_rag_scale": [
+        "OpenAICompatibleEmbedder",
+        "RayEngine",
+        "RayLLM",
+        "RemoteEmbedder",
+        "RemoteJudge",
+        "SentenceTransformerEmbedder",
+        "VLLMEngine",
+    ],
+    "perspective_rag_train": ["judge_many"],
 }
-_ADDON_OF = {name: addon for addon, names in _ADDONS.items() for name in names.split()}
+_ADDON_OF = {name: addon for addon, names in _ADDONS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -68,11 +68,10 @@ from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pip
 from perspective_rag.local.loop_thread import LoopThread
 from perspective_rag.local.stores import predicate
 from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, first_copies, normalised
-from perspective_rag.perspectives.clauses import statement_of
 from perspective_rag.perspectives.find import extraction_of
 from perspective_rag.perspectives.follow_up import QuestionThread, follow_up
-from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.statements import negate, statement_of
 from perspective_rag.prompts import PromptTemplate, fence, load_prompt, shorten
 from perspective_rag.prompts.replies import (
     bad_reply,

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from perspective_rag.perspectives.find import CallableExtractor as CallableExtractor
     from perspective_rag.perspectives.find import extract as extract
     from perspective_rag.perspectives.queries import expand as expand
-    from perspective_rag.perspectives.reading import as_perspectives as as_perspectives
+    from perspective_rag.perspectives.sides import as_perspectives as as_perspectives
     from perspective_rag.prompts.replies import no_reply as no_reply
     from perspective_rag.prompts.tool import TOOL_DESCRIPTION as TOOL_DESCRIPTION
     from perspective_rag.prompts.tool import TOOL_NAME as TOOL_NAME
@@ -167,7 +167,7 @@ _HOMES = {
     ),
     "perspectives.find": "CallableExtractor extract",
     "perspectives.queries": "expand",
-    "perspectives.reading": "as_perspectives",
+    "perspectives.sides": "as_perspectives",
     "prompts.replies": "no_reply",
     "prompts.tool": (
         "TOOL_DESCRIPTION TOOL_NAME TOOL_PERSPECTIVES tool_perspectives TOOL_QUERY tool_text"

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from benchmarks.core.gold import GoldSet
-from perspective_rag.perspectives.negation import main_verb
-from perspective_rag.perspectives.words import BASE_VERBS, PRONOUNS
+from perspective_rag.perspectives.statements import main_verb
+from perspective_rag.perspectives.words import PRONOUNS, verb_share
 
 _FORMULA = re.compile(
     r"^(?:this house (?:would|believes(?: that)?|supports|regrets)|we should|let us)\s+",
@@ -29,7 +29,7 @@ def topic_of(statement: str) -> str | None:
     words = _FORMULA.sub("", statement.strip().rstrip(".?!")).split()
     if not words:
         return None
-    if words[0].lower() in BASE_VERBS:
+    if verb_share(words[0]) > 0.3:
         topic = words[1:]
     else:
         verb = main_verb(words)

@@ -11,7 +11,8 @@ from typing import Any
 from perspective_rag.errors import CorpusError
 from perspective_rag.flow.driver import run
 from perspective_rag.flow.request import Recorder
-from perspective_rag.perspectives.reading import both_sides, extract_by_rule
+from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.protocols import Extractor
 from perspective_rag.storage.files import json_object, numbered_lines, replace_file
 from perspective_rag.text import text_key

@@ -38,7 +38,7 @@ from perspective_rag.commands.user_retriever import made_store
 from perspective_rag.errors import ConfigError, CorpusError, count
 from perspective_rag.local.callables import CallableStore
 from perspective_rag.options import Calibration
-from perspective_rag.perspectives.reading import GivenPerspectives
+from perspective_rag.perspectives.sides import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.storage.files import replace_file
 

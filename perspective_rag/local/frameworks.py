@@ -111,7 +111,7 @@ class WrapperParts:
             if (value := getattr(self, name)) is not None:
                 check_component(name, value)
         if self.perspectives is not None:
-            from perspective_rag.perspectives.reading import as_perspectives
+            from perspective_rag.perspectives.sides import as_perspectives
 
             as_perspectives(self.perspectives)  # they stay texts, which are words for a side
             object.__setattr__(self, "perspectives", tuple(self.perspectives))

@@ -21,8 +21,8 @@ from perspective_rag.local.callables import CallableStore
 from perspective_rag.local.frameworks import WrapperParts
 from perspective_rag.options import PipelineOptions
 from perspective_rag.perspectives.llm import LLMExtractor
-from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.reading import RuleExtractor
+from perspective_rag.perspectives.statements import negate
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import LLM, Embedder, Judge, Store
 from perspective_rag.types import Passage

@@ -13,10 +13,9 @@ from perspective_rag.flow.request import Request, degrade, note
 from perspective_rag.flow.steps import Flow
 from perspective_rag.judge.support import judge_table
 from perspective_rag.maths.vectors import cosine
-from perspective_rag.perspectives.clauses import sound
-from perspective_rag.perspectives.negation import SUBORDINATORS, main_verb
-from perspective_rag.perspectives.reading import as_perspectives, both_sides, distinct
-from perspective_rag.perspectives.words import PREPOSITIONS, bare, upper_first
+from perspective_rag.perspectives.sides import as_perspectives, both_sides, distinct
+from perspective_rag.perspectives.statements import main_verb, sound
+from perspective_rag.perspectives.words import PREPOSITIONS, SUBORDINATORS, bare, upper_first
 from perspective_rag.protocols import Judge
 from perspective_rag.search.candidates import merge, rank_by_relevance
 from perspective_rag.search.search import embed_passages, embed_queries, search, width_of

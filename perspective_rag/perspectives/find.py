@@ -12,7 +12,6 @@ from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow, as_function, call, complete
 from perspective_rag.judge.support import pair_judge
 from perspective_rag.perspectives.alternatives import answer_with
-from perspective_rag.perspectives.clauses import sound, statement_of
 from perspective_rag.perspectives.cleaning import (
     cleaned,
     glued,
@@ -23,9 +22,11 @@ from perspective_rag.perspectives.cleaning import (
 )
 from perspective_rag.perspectives.context import sentences
 from perspective_rag.perspectives.discover import discover
-from perspective_rag.perspectives.reading import as_perspectives, distinct, extract_by_rule
+from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.sides import as_perspectives, distinct
+from perspective_rag.perspectives.statements import sound, statement_of
 from perspective_rag.perspectives.words import AUXILIARIES, bare, finite_verb, tags, upper_first
-from perspective_rag.perspectives.wrapping import core_of, trimmed
+from perspective_rag.perspectives.wrapping import core_of
 from perspective_rag.protocols import Extractor
 from perspective_rag.types import Extraction, Perspective
 
@@ -78,7 +79,8 @@ def as_statement_about(question: str, label: str) -> str:
     words = plain.split(" ")
     if not plain or len(words) > LONGEST_LABEL or _says_something(words):
         return upper_first(plain) if plain else label
-    asked = unglued(trimmed(core_of(trimmed(cleaned(shortened(question)[0]))).text))
+    parts = sentences(glued(cleaned(shortened(question)[0])))
+    asked = unglued(" ".join(core_of(parts[-1]).words)) if parts else ""
     claim = statement_of(asked)
     if claim is not None:
         side = bare(words[0]) if len(words) < 3 else ""
@@ -86,8 +88,7 @@ def as_statement_about(question: str, label: str) -> str:
             return claim.text
         if side in _AGAINST:
             return claim.negation
-    parts = sentences(glued(asked))
-    made = answer_with(parts[-1], words) if parts else None
+    made = answer_with(asked.split(" "), words)
     if made is not None and sound(made):
         return made
     return upper_first(plain)

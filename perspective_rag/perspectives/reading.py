@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from perspective_rag.errors import ConfigError
 from perspective_rag.perspectives.alternatives import listed_options, named_alternatives
-from perspective_rag.perspectives.clauses import (
-    Statement,
-    as_statement,
-    auxiliary_of,
-    sound_sides,
-    statement_of,
-)
 from perspective_rag.perspectives.cleaning import (
     LANGUAGES,
     check_language,
@@ -25,142 +18,45 @@ from perspective_rag.perspectives.cleaning import (
     unglued,
 )
 from perspective_rag.perspectives.context import antecedents, resolved, sentences
-from perspective_rag.perspectives.kinds import asks_for_a_word, is_code, is_open, kind_of
-from perspective_rag.perspectives.negation import negate
-from perspective_rag.perspectives.topics import carried_side, motion, poles, topic_sides, whole
-from perspective_rag.perspectives.words import WH_WORDS, bare, finite_verb, upper_first
-from perspective_rag.perspectives.wrapping import core_of, suggested, trimmed
-from perspective_rag.text import seen_keys
+from perspective_rag.perspectives.kinds import (
+    DISPUTED,
+    asked_about,
+    asks_for_a_word,
+    is_code,
+    is_open,
+    kind_of,
+)
+from perspective_rag.perspectives.sides import as_perspectives, both_sides
+from perspective_rag.perspectives.statements import (
+    CONDITIONS,
+    Statement,
+    auxiliary_of,
+    deny,
+    sound_sides,
+    statement_of,
+    subject_end,
+)
+from perspective_rag.perspectives.topics import (
+    Asked,
+    asked_sides,
+    good_idea,
+    motion,
+    proposes,
+    supported,
+    we_should,
+    whole,
+)
+from perspective_rag.perspectives.words import (
+    BE,
+    WH_WORDS,
+    bare,
+    finite_verb,
+    tags,
+    upper_first,
+    verb_share,
+)
+from perspective_rag.perspectives.wrapping import SUBJECTS, core_of, is_talk, lemma_in, trimmed
 from perspective_rag.types import Extraction, Kind, Perspective, Stance
-
-_VERDICT = re.compile(
-    r"^(?:and |so |but |well,? )?(?:is|are|was|were) (?:that|this|it|he|she|they|these)"
-    r"(?: really| actually| at all| all)? (?:true|right|so|correct|the case|fair|wrong|false|valid"
-    r"|justified|accurate|a fact|reasonable|just|really so)?(?: or (?:not|false|wrong|no))?$"
-    r"|^(?:do|would|don't) you (?:also |all )?(?:agree|disagree|think so|believe (?:that|it|this"
-    r"|so)"
-    r"|buy (?:that|it|this)|see it that way|share (?:this|that|his|her|their) view"
-    r"|think (?:that's|that is|it is|he's|he is|she is|they are) (?:right|true|fair))"
-    r"(?: or (?:not|disagree))?(?: with (?:that|this|him|her|them|it))?$"
-    r"|^is there (?:any|some)(?:thing| truth) (?:to|in|behind) (?:it|that|this)$"
-    r"|^(?:agree|disagree|true|false|right|thoughts|any thoughts|your thoughts|opinions|discuss"
-    r"|why|why not|why or why not|explain|really|correct|comments|views|yes or no|true or false"
-    r"|agree or disagree|fact or myth|please explain|what now|thanks|thank you|thanks in advance"
-    r"|thanks a lot|cheers|help|please|please help|please advise|any ideas|just curious|ideas"
-    r"|explain (?:your|why).{0,40}|give reasons.{0,40}|justify your.{0,40}|am i (?:right|wrong)"
-    r"|is that so|does (?:that|this|it) (?:make sense|hold|hold up|hold water)|who knows"
-    r"|can (?:that|this) be (?:true|right)|could (?:that|this) be true)$"
-    r"|^(?:what|how) (?:do|would|about|did|is|are|say|does) (?:you|everyone|people|your|others"
-    r"|the)\b"
-    r".{0,30}?(?:think|say|feel|believe|reckon|view|take|opinion|thoughts|verdict|see it|you"
-    r"|answer)?"
-    r"(?: about (?:it|this|that)| of (?:it|this|that)| on (?:it|this|that))?$"
-    r"|^(?:who|which (?:one|side|view|of them|of the two))(?: of (?:them|the two))?"
-    r" (?:is|was|are|has|had|do you|would you)"
-    r" (?:more )?(?:right|correct|wrong|true|better|the (?:better|stronger|best) (?:argument|case"
-    r"|point)"
-    r"|closer to the truth|agree with|side with|believe|support|think is right|a point)$"
-    r"|^(?:where do you stand|what(?:'s| is) (?:right|true|your view|your opinion|your take)"
-    r"|who(?:'s| is) right|whose side are you on|what do you make of (?:it|this|that))$",
-    re.IGNORECASE,
-)
-_SAYS = (
-    r"(?:say|says|said|think|thinks|thought|believe|believes|believed|argue|argues|argued|claim"
-    r"|claims|claimed|hold|holds|held|insist|insists|maintain|maintains|wrote|taught|feel|feels"
-    r"|reckon|reckons|contend|contends|swear|swears)"
-)
-_ONE = re.compile(rf"^(?P<who>(?:[\w'.-]+ ){{1,7}}?){_SAYS}(?: that)? (?P<view>.+)$", re.IGNORECASE)
-_DISAGREED = re.compile(
-    r"^(?:while |whereas |but |and |though |yet )?(?:[\w'.-]+ ){1,7}?(?:disagreed?s?|differ(?:s"
-    r"|ed)?"
-    r"|den(?:y|ies|ied)(?: (?:it|this|that))?|do(?:es)? not|don't|doesn't|did not|didn't"
-    r"|(?:think|say|thought|said|believe)s? (?:not|otherwise|the opposite|the contrary)"
-    r"|object(?:s|ed)?|beg(?:s|ged)? to differ|dispute(?:s|d)? (?:it|this|that)"
-    r"|(?:was|were|is|are) (?:against (?:it|this|that)|not so sure|sceptical|skeptical"
-    r"|unconvinced))$",
-    re.IGNORECASE,
-)
-_CUT = re.compile(r"\s*[,;]\s+|\.\s+|\s+(?=(?:while|whereas|but) )")
-
-
-def asks_verdict(sentence: str) -> bool:
-    """True for a sentence that only asks what one thinks of what was said before it."""
-    return len(sentence) < 90 and bool(_VERDICT.match(sentence.strip().rstrip("?!. ")))
-
-
-_PLANS = re.compile(
-    r"^(?P<who>.{3,80}?) (?:also |now |even )?(?:(?:wants?|plans?|intends?|proposes?|hopes?|wishes)"
-    r"|(?:is|are) (?:going|planning|about|hoping)|has decided|have decided) to (?P<what>.+)$",
-    re.IGNORECASE,
-)
-_PERSONS = frozenset("i we he she you they it who".split())
-
-
-def planned(sentence: str) -> str | None:
-    """What somebody is said to plan, as a demand: whether it is fair asks whether it should be.
-
-    "The city wants to ban cars" gives "The city should ban cars"; None for any other sentence.
-    """
-    match = _PLANS.match(sentence.strip().rstrip("?!. "))
-    if match is None or bare(match["who"].split(" ")[-1]) in _PERSONS:
-        return None
-    return f"{match['who']} should {match['what']}"
-
-
-def contrasted(parts: Sequence[Sequence[str]]) -> list[str]:
-    """The two views that a text sets against each other; empty where it does not."""
-    text = " ".join(" ".join(part) for part in parts)
-    if len(text) > 600:
-        return []
-    pieces = [piece.strip(" .?!,;") for piece in _CUT.split(text)]
-    pieces = [piece for piece in pieces if piece]
-    for i in range(len(pieces) - 1):
-        found = _pair(pieces[i], pieces[i + 1])
-        if found:
-            return found
-    return []
-
-
-def _pair(one: str, other: str) -> list[str]:
-    first = _ONE.match(one)
-    if first is None or bare(first["who"].split(" ")[0]) in {"do", "would", "did", "what", "who"}:
-        return []
-    view = upper_first(first["view"])
-    verb = finite_verb(view.split(" "), trusted=True)
-    if verb is None:
-        return []
-    if _DISAGREED.match(other):
-        claim = as_statement(view)
-        return [claim.text, claim.negation] if claim else []
-    opener = other.lower().removeprefix("while ").removeprefix("whereas ").removeprefix("but ")
-    others = opener.removeprefix("and ").removeprefix("the ").startswith("other")
-    second = _view(other, others)
-    if second is None:
-        return []
-    subject = " ".join(view.split(" ")[:verb])
-    words = second.split(" ")
-    if bare(words[0]) in {"it", "they", "he", "she"} and bare(subject.split(" ")[0]) not in {"it"}:
-        second = " ".join([subject, *words[1:]])
-    whole = resolved(second, antecedents([view.split(" ")])) or second
-    sides = [view, upper_first(whole)]
-    return sides if sound_sides(sides) else []
-
-
-def _view(piece: str, others: bool) -> str | None:
-    """The view in "others that it is invented" or "Aristotle said that it is not"."""
-    plain = re.sub(r"^(?:while|whereas|but|and|though|yet) ", "", piece, flags=re.IGNORECASE)
-    match = _ONE.match(plain)
-    if match is not None:
-        return match["view"]
-    if not others:
-        return None
-    rest = re.sub(
-        r"^(?:the )?others?(?: (?:camp|side|half|people|experts|one|group))?(?: that)? ", "", plain,
-        count=1, flags=re.IGNORECASE,
-    )  # fmt: skip
-    words = rest.split(" ")
-    return rest if finite_verb(words) is not None else None
-
 
 _SAID: dict[Kind, str] = {
     "open": "an open question, whose wording names no sides",
@@ -168,10 +64,14 @@ _SAID: dict[Kind, str] = {
     "personal": "a question about your own affairs",
     "request": "a task or a piece of code, not a question with sides",
     "chat": "small talk",
+    "not-english": "not English, which is the only language that the rules read",
 }
 MOST_CLAIMS = 2
 _IS = re.compile(r"\b([Ii]t|[Tt]hat|[Tt]here)['’]s (?!been\b|got\b|\w+ed\b|own\b)")
 _DOTTED = re.compile(r"\b(?:[A-Z]\.)+[A-Z]$")  # "in the U.S", its last dot taken for a full stop
+_CUT = re.compile(r"[,;.]\s+|\s+(?=(?:while|whereas|but) )")
+_DISAGREES = frozenset("disagree differ deny object dispute doubt".split())
+_PLANS = frozenset("want plan intend propose hope wish decide go".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,18 +98,23 @@ def read(question: str, *, language: str = "en") -> Reading:
     """
     text, cut = shortened(question)
     if not check_language(language):
-        return Reading(text, "not-english", explanation=_unread(language))
+        known = ", ".join(LANGUAGES)
+        said = (
+            f"I understood: the rules read no {language!r}, only {known}; it is searched as it is"
+        )
+        return Reading(text, "not-english", explanation=said)
     found = _read(text)
-    found = replace(found, explanation=found.explanation or _explained(found))
-    if cut:
-        note = " (only a part of the long text was read)"
-        found = replace(found, explanation=found.explanation + note)
-    return found
+    note = " (only a part of the long text was read)" if cut else ""
+    return replace(found, explanation=f"I understood: {_explained(found)}{note}")
 
 
-def _unread(language: str) -> str:
-    known = ", ".join(LANGUAGES)
-    return f"I understood: the rules read no {language!r}, only {known}; it is searched as it is"
+def _explained(found: Reading) -> str:
+    if found.stance is not None:
+        side = found.claims[0].text if found.stance == "support" else found.claims[0].negation
+        return f"only one side is asked for: {side!r}"
+    if found.claims:
+        return "; ".join(f"{claim.text!r} or {claim.negation!r}" for claim in found.claims)
+    return " / ".join(map(repr, found.alternatives)) or _SAID[found.kind]
 
 
 def _read(text: str) -> Reading:
@@ -217,334 +122,279 @@ def _read(text: str) -> Reading:
         return Reading(text, "request")
     if not is_english(text):
         return Reading(text, "not-english")
-    clean = cleaned(text)
-    short = trimmed(clean)
-    carried = carried_side(short)
-    kind = None if carried else kind_of(short)
+    parts = sentences(glued(cleaned(text)))
+    if not parts:
+        return Reading(text, "chat")
+    short = [trimmed(part) for part in parts]
+    asked = asked_sides(short[-1])
+    if asked is not None:
+        return _one_side(text, asked) if asked.stance else _sides(text, asked.statement)
+    kind = kind_of(_joined(short))
     if kind in ("chat", "request"):
         return Reading(text, kind)
-    if carried is not None:
-        return _carried(text, carried.root, carried.statement, carried.stance, carried.instruction)
-    words = glued(short)
-    parts = list(sentences(words))
-    found = _sides_in(text, parts)
-    if found is not None:
-        return found
-    return Reading(text, _without_sides(short, parts))
+    return _sides_in(text, parts) or Reading(text, _without_sides(text, short))
 
 
-def _carried(
-    text: str, root: str, statement: Statement, stance: Stance, instruction: str
-) -> Reading:
-    if not sound_sides([statement.text, statement.negation]):
+def _sides(text: str, *claims: Statement) -> Reading:
+    fit = all(sound_sides([each.text, each.negation]) for each in claims)
+    made = tuple(Statement(unglued(each.text), unglued(each.negation)) for each in claims)
+    return Reading(text, "sides", made) if fit else Reading(text, "open")
+
+
+def _one_side(text: str, asked: Asked) -> Reading:
+    found = _sides(unglued(asked.topic), asked.statement)
+    if not found.claims:
         return Reading(text, "open")
-    start = text.lower().find(instruction.lower())
-    said = text[start : start + len(instruction)] if start >= 0 else instruction
-    return Reading(root, "sides", (statement,), stance=stance, instruction=said)
+    lead = unglued(asked.instruction)
+    start = text.lower().find(lead.lower())
+    said = text[start : start + len(lead)] if start >= 0 else lead
+    return replace(found, stance=asked.stance, instruction=said)
 
 
-def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
-    """The reading of the sentences, or None where they name no sides."""
-    judged = False
-    kept = [list(part) for part in parts]
-    while len(kept) > 1 and asks_verdict(" ".join(kept[-1])):
-        kept, judged = kept[:-1], True
-    if not kept:
-        return None
-    told = ". " in text and asks_verdict(text.rsplit(". ", 1)[-1])  # it may be cut off already
-    if (judged or told) and (plan := planned(" ".join(kept[-1]))) is not None:
-        kept[-1] = plan.split(" ")
-    sides = contrasted(kept)
-    if sides:
-        return _alternatives(text, sides)
-    options = [unglued(each) for each in poles(_joined(kept[-2:])) or listed_options(kept[-2:])]
-    if len(options) > 1 and sound_sides(options) and kind_of(_joined(kept[-2:])) != "factual":
-        return _alternatives(text, options)
-    places = _asked(kept)
-    if not places:
-        return None
-    found: list[Reading] = []
-    for place in places:
-        nouns = antecedents(kept[:place])
-        one = _one(text, " ".join(kept[place]), nouns, judged)
-        if one is not None:
-            found.append(one)
-    return _together(text, found)
+def _alternatives(text: str, options: Sequence[str]) -> Reading:
+    named = tuple(unglued(each) for each in options)
+    return Reading(text, "alternatives", (), named) if sound_sides(named) else Reading(text, "open")
 
 
 def _joined(parts: Sequence[Sequence[str]]) -> str:
     return " ".join(" ".join(part) for part in parts)
 
 
+def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
+    """The reading of the sentences, or None where they name no sides."""
+    kept = [half for part in parts for half in _halves(part)]
+    judged = False
+    while len(kept) > 1 and is_talk(kept[-1]):  # "Is that true?", "Why or why not?"
+        kept, judged = kept[:-1], True
+    while len(kept) > 1 and is_talk(kept[0]):
+        kept = kept[1:]
+    if judged and not _asks(kept[-1]) and (plan := _planned(kept[-1])):
+        kept[-1] = plan
+    views = _views(parts)
+    if views is not None:
+        return views if isinstance(views, Reading) else _alternatives(text, views)
+    options = listed_options(kept[-2:])
+    if sound_sides(options) and kind_of(_joined(kept[-2:])) != "factual":
+        return _alternatives(text, options)
+    found = []
+    for place in _asked(kept):
+        one = _one(text, kept[place], antecedents(kept[:place]), judged)
+        found += [one] if one is not None else []
+    claims = {claim.text.lower(): claim for each in found for claim in each.claims}
+    if len(claims) > 1 and not any(each.alternatives for each in found):
+        return replace(found[0], kind="sides", claims=tuple(claims.values())[:MOST_CLAIMS])
+    named = (each for each in found if each.claims or each.alternatives)
+    return next(named, found[0] if found else None)
+
+
+def _halves(words: Sequence[str]) -> list[list[str]]:
+    """Questions joined by "and": "Is it safe, and should it be allowed?"."""
+    asks = words[-1].endswith("?") and auxiliary_of(core_of(words).words[0]) is not None
+    for i in range(3, len(words) - 2) if asks else ():
+        wh = bare(words[i + 1]) in WH_WORDS and auxiliary_of(words[i + 2]) is not None
+        if bare(words[i]) == "and" and (wh or auxiliary_of(words[i + 1]) is not None):
+            return [[*words[: i - 1], words[i - 1].rstrip(",") + "?"], list(words[i + 1 :])]
+    return [list(words)]
+
+
 def _asked(parts: Sequence[Sequence[str]]) -> list[int]:
     """The sentences that are asked: the yes/no questions, else the last question or sentence."""
     asked = [i for i, part in enumerate(parts) if part[-1].rstrip("\"'”’)").endswith("?")]
-    if not asked:
-        asked = [i for i, part in enumerate(parts) if _asks(part)]
-    polar = [i for i in asked if _polar(" ".join(parts[i]))]
-    if polar:
-        return polar[:MOST_CLAIMS]
-    return asked[-1:] or [len(parts) - 1]
+    asked = asked or [i for i, part in enumerate(parts) if _asks(part)]
+    polar = [i for i in asked if auxiliary_of(core_of(parts[i]).words[0]) is not None]
+    return polar[:MOST_CLAIMS] or asked[-1:] or [len(parts) - 1]
 
 
 def _asks(part: Sequence[str]) -> bool:
     return auxiliary_of(part[0]) is not None or bare(part[0]).removesuffix("'s") in WH_WORDS
 
 
-def _polar(sentence: str) -> bool:
-    first = trimmed(sentence).split(" ", 1)[0]
-    return auxiliary_of(first) is not None
+def _planned(words: Sequence[str]) -> list[str] | None:
+    """What somebody is said to plan, as a demand: whether it is fair asks whether it should be.
+
+    "The city wants to ban cars" gives "The city should ban cars"; None for any other sentence.
+    """
+    plain = [bare(word) for word in words]
+    verb = finite_verb(words, trusted=True) or 0
+    for i in range(verb + 1, min(len(plain) - 1, verb + 4)):
+        plans = verb and lemma_in(plain[i - 1], _PLANS) and plain[i] == "to"
+        if plans and plain[0] not in {"i", "we", "he", "she", "it", "they"}:
+            subject = words[: i - 1]
+            while bare(subject[-1]) in BE | {"has", "have", "also", "now"}:
+                subject = subject[:-1]
+            return [*subject, "should", *words[i + 1 :]]
+    return None
 
 
-def _together(text: str, found: Sequence[Reading]) -> Reading | None:
-    """The readings of several questions as one: the claims of all, or the first's alternatives."""
-    if not found:
-        return None
-    first = found[0]
-    kinds = [each for each in found if not (each.claims or each.alternatives)]
-    if len(found) == 1 or first.alternatives or kinds:
-        return next((each for each in found if each.claims or each.alternatives), first)
-    claims: dict[str, Statement] = {}
-    for each in found:
-        for claim in each.claims:
-            claims.setdefault(claim.text.lower(), claim)
-    return replace(first, claims=tuple(claims.values())[:MOST_CLAIMS])
+def _views(parts: Sequence[Sequence[str]]) -> list[str] | Reading | None:
+    """The two views that a text sets against each other ("Some say A, others say B", "A said X; B
+    disagreed"); None where it does not.
+    """
+    text = _joined(parts)
+    cuts = [piece.split() for piece in _CUT.split(text.rstrip("?!. "))] if len(text) < 600 else []
+    for one, other in itertools.pairwise(cuts):
+        first = core_of(one)
+        if (
+            not first.said
+            or bare(first.words[0]) in SUBJECTS
+            or auxiliary_of(one[0])
+            or bare(one[0]) in {"i", "what", "how", "why"}
+        ):
+            continue
+        claim = whole(" ".join(first.words).rstrip(".?! "), least=2, trusted=True)
+        if claim is None:
+            return None
+        if len(other) < 8 and any(lemma_in(word, _DISAGREES) for word in other):
+            return _sides(text, claim)
+        second = core_of(other)
+        said = second.words if second.said else []
+        opening = [bare(word) for word in other[:5]]
+        if not said and "that" in opening and {"other", "others"} & set(opening[:3]):
+            said = other[opening.index("that") + 1 :]
+        if said:
+            if bare(said[0]) in {"it", "they", "he", "she"}:  # of what the first view is about
+                said = [*claim.text.split(" ")[: finite_verb(claim.text.split(" "))], *said[1:]]
+            view = resolved(upper_first(" ".join(said)), antecedents([first.words]))
+            return [claim.text, view] if view and sound_sides([claim.text, view]) else None
+    return None
 
 
-def _one(text: str, sentence: str, nouns: Sequence[str], judged: bool) -> Reading | None:
+def _one(text: str, words: Sequence[str], nouns: Sequence[str], judged: bool) -> Reading | None:
     """The reading of one sentence, or None where it names no sides."""
-    short = trimmed(sentence)
-    core = core_of(short, judged=judged)
-    asked = trimmed(core.text)
-    prefix_nouns = [*antecedents([_before_comma(short)]), *nouns]
+    core = core_of(words, judged=judged)
+    before = words[: max(0, len(words) - len(core.words))]
+    nouns = [*antecedents([before] if len(before) > 2 else []), *nouns]
+    asked = " ".join(core.words)
     kind = kind_of(unglued(asked))
     if kind is not None and not (core.said and kind == "factual"):
         return Reading(text, kind)
-    for each in _double(asked):
-        found = [
-            _claim(
-                part,
-                core.said,
-                [*antecedents([part.split(" ") for part in each[:i]]), *prefix_nouns],
-            )
-            for i, part in enumerate(each)
-        ]
-        if all(found):
-            return Reading(text, "sides", tuple(claim for claim in found if claim))
-    if not core.said and topic_sides(asked) is None:
-        options = [resolved(each, prefix_nouns) for each in named_alternatives(asked)]
+    if not core.said:
+        options = [resolved(each, nouns) for each in named_alternatives(asked)]
         if options:
-            named = [unglued(each) for each in options if each]
-            sound = len(named) == len(options) and sound_sides(named)
-            return _alternatives(text, named) if sound else Reading(text, "open")
-        ends = poles(asked)
-        if ends:
-            return _alternatives(text, ends)
-    claim = _claim(asked, core.said, prefix_nouns)
-    return None if claim is None else Reading(text, "sides", (claim,))
+            named = [each for each in options if each]
+            return _alternatives(text, named if len(named) == len(options) else [])
+    claim = _claim(core.words, core.said, nouns)
+    behind = [bare(word) for word in words[len(core.words) :]]
+    if claim is None and "or" in behind and not _asks(core.words) and "," not in asked:
+        claim = good_idea(asked.rstrip("?:,"))  # "Uniforms: yes or no?"
+    return None if claim is None else _sides(text, claim)
 
 
-def _before_comma(sentence: str) -> list[str]:
-    """What stands before the question in its own sentence: "With the World Cup coming, ..."."""
-    words = sentence.split(" ")
-    for i in range(len(words) - 3, 0, -1):
-        if words[i].endswith((",", ";")) and auxiliary_of(words[i + 1]) is not None:
-            return words[: i + 1]
-    return []
-
-
-def _double(asked: str) -> list[list[str]]:
-    """Two questions joined by "and": "Is it safe, and should it be allowed?"."""
-    words = asked.rstrip("?!. ").split(" ")
-    if auxiliary_of(words[0]) is None:
-        return []
-    for i, word in enumerate(words[:-3]):
-        if bare(word) == "and" and auxiliary_of(words[i + 1]) is not None and i > 2:
-            return [[" ".join(words[:i]).rstrip(","), " ".join(words[i + 1 :])]]
-    return []
-
-
-def _claim(asked: str, said: bool, nouns: Sequence[str]) -> Statement | None:
+def _claim(words: Sequence[str], said: bool, nouns: Sequence[str]) -> Statement | None:
     """The claim in a sentence, its pronouns resolved; None where there is none fit to be shown."""
-    asked = _IS.sub(r"\1 is ", asked.rstrip("?! ") if said else asked)
-    makers = (_short, motion) if said else (topic_sides, statement_of, suggested, motion, _stated)
-    question = asked.endswith("?") and auxiliary_of(asked.split(" ", 1)[0]) is not None
-    for make in makers:
-        made = None if question and make is motion else make(asked)
-        if made is None:
-            continue
-        sides = [resolved(side, nouns) for side in (made.text, made.negation)]
-        if sides[0] is None or sides[1] is None:
-            return None
-        claim = Statement(*(_DOTTED.sub(r"\g<0>.", unglued(side)) for side in sides if side))
-        return claim if sound_sides([claim.text, claim.negation]) else None
-    return None
-
-
-def _stated(text: str) -> Statement | None:
-    """A text in the order of a statement; none for a question that leaves a place open."""
-    first = bare(text.split(" ", 1)[0]).removesuffix("'s")
-    asks = first in WH_WORDS or _asked_behind(text) is not None
-    if asks or asks_for_a_word(text):
+    asked = _IS.sub(r"\1 is ", " ".join(words))
+    made = _stated(asked, said)
+    if made is None:
         return None
-    ended = text.endswith((".", "!"))
-    return whole(text.rstrip("?! "), trusted=ended and len(text.split()) > 3)
+    sides = [resolved(each, nouns) for each in (made.text, made.negation)]
+    if None in sides:
+        return None
+    return Statement(*(_DOTTED.sub(r"\g<0>.", side) for side in sides if side))
 
 
-def _asked_behind(text: str) -> str | None:
-    """The open question behind "After the flood, "; None where there is none."""
-    words = text.split(" ")
-    for i, word in enumerate(words[1:-1], start=1):
-        opens = bare(word) in {"how", "what", "why"} and auxiliary_of(words[i + 1]) is not None
-        if opens and words[i - 1].endswith(","):
-            return " ".join(words[i:])
-    return None
+def _stated(asked: str, said: bool) -> Statement | None:
+    plain = asked.rstrip("?! ")
+    words = plain.split(" ")
+    if said:
+        subjunctive = "be" in words[1:8] and not any("aux" in tags(word) for word in words[:8])
+        if subjunctive:  # "That the council be dissolved"
+            place = words.index("be")
+            place -= words[place - 1] == "not"
+            words = [*words[:place], "should", *words[place:]]
+        return whole(" ".join(words), least=2, trusted=True) or motion(words)
+    topic = supported([*words[:-1], words[-1].rstrip(".")])
+    if topic is not None:
+        return whole(topic) or good_idea(topic)
+    if auxiliary_of(words[0]) is not None:
+        forbids = bare(words[0]) == "don't" and verb_share(words[1]) > 0.5
+        return motion(words) if forbids else statement_of(plain)
+    about = " ".join(asked_about(words) or [])
+    if about:
+        return good_idea(about) if proposes(about) else None
+    condition = statement_of(plain) if bare(words[0]) in CONDITIONS else None
+    if bare(words[0]).removesuffix("'s") in WH_WORDS and condition is None:
+        return _leading(words)
+    if asks_for_a_word(asked):
+        return None
+    if condition is not None or (bare(words[0]) in CONDITIONS and asked.endswith("?")):
+        return condition
+    ended, plain = asked.endswith((".", "!")), plain.rstrip(".")
+    demand = motion(plain.split(" "))
+    return demand or whole(plain, least=2 if ended else 3, trusted=ended and len(words) > 3)
 
 
-def _short(text: str) -> Statement | None:
-    """A text that must be a statement, of two words or more ("ghosts exist")."""
-    return whole(text, least=2, trusted=True)
+def _leading(words: Sequence[str]) -> Statement | None:
+    """The claim in "How safe is X", "Why should X ...", "Why is X so cruel", "Why not do X" and
+    "What is wrong with X".
+    """
+    plain = [bare(word) for word in words]
+    if plain[0] == "why":
+        return _why(words)
+    if plain[0].removesuffix("'s") == "what" and plain[-1] != "with":
+        place = 1 + (plain[0] == "what" and plain[1] in BE)
+        if plain[place] in {"wrong", "good", "bad"} and plain[place + 1 :][:1] in (
+            ["with"],
+            ["about"],
+        ):
+            thing = " ".join(words[place:])
+            return Statement(f"Something is {thing}", f"Nothing is {thing}")
+    if plain[0] != "how" or len(words) < 4:
+        return None
+    be = next((i for i, word in enumerate(plain[:9]) if word in BE), None)
+    if be is None or be < 2 or be + 1 == len(words) or plain[be + 1] == "you":
+        return None
+    degree = plain[1] in {"much", "big", "great", "serious"}
+    complement = words[1:be]
+    if degree and be > 3:  # "how much of a threat", "how big a problem"
+        complement = words[2 + (plain[2] == "of") : be]
+    elif be != 2 or not DISPUTED.search(plain[1]):
+        return None
+    rest = list(words[be + 1 :])
+    place = 1 if plain[be + 1] == "it" else _link(rest)
+    said = [upper_first(rest[0]), *rest[1:place], words[be], *complement, *rest[place:]]
+    return Statement(" ".join(said), deny(said, place))
 
 
-def _alternatives(text: str, options: Sequence[str]) -> Reading:
-    return Reading(text, "alternatives", alternatives=tuple(options))
+def _link(subject: Sequence[str]) -> int:
+    """Where what belongs to the complement begins: "to" in "loans to the poor" (harmful to)."""
+    for i in range(1, len(subject) - 1):
+        doing = bare(subject[i]) == "in" and "g" in tags(subject[i + 1])
+        if doing or (bare(subject[i]) in {"to", "for"} and tags(subject[i - 1]) & {"n", "s", "P"}):
+            return i
+    return len(subject)
 
 
-def _without_sides(text: str, parts: Sequence[Sequence[str]]) -> Kind:
+def _why(words: Sequence[str]) -> Statement | None:
+    rest = list(words[1:])
+    auxiliary = auxiliary_of(rest[0]) if rest else None
+    if rest and bare(rest[0]) == "not":
+        return we_should(rest[1:]) if len(rest) > 2 else None
+    if auxiliary is None:
+        return None
+    if auxiliary in {"should", "must"} or bare(rest[0]).endswith("n't"):
+        return statement_of(" ".join(rest))
+    end = subject_end(rest, auxiliary)
+    if end is None or auxiliary not in BE:
+        return None
+    predicate = rest[end:]
+    so = bare(predicate[0]) in {"so", "such"} and "a" in tags(predicate[min(1, len(predicate) - 1)])
+    if not (so or DISPUTED.search(" ".join(predicate))):
+        return None
+    return statement_of(" ".join([*rest[:end], *predicate[so:]]))
+
+
+def _without_sides(text: str, short: Sequence[Sequence[str]]) -> Kind:
     """The kind of a text in which no sides were found."""
-    last = trimmed(" ".join(parts[-1])) if parts else text
-    last = _asked_behind(last) or last
-    kind = kind_of(text) or kind_of(last)
+    core = core_of(short[-1]).words
+    last = unglued(" ".join(core))
+    kind = kind_of(last)
     if kind is not None:
         return kind
-    words = last.split(" ")
     asked = any(
-        (i == 0 or words[i - 1].endswith(",")) and auxiliary_of(word) is not None
-        for i, word in enumerate(words)
+        (i == 0 or core[i - 1].endswith(",")) and auxiliary_of(word) for i, word in enumerate(core)
     )
-    listed = "or" in words and bare(words[0]).removesuffix("'s") not in WH_WORDS
+    listed = "or" in map(bare, short[-1])
     return "open" if asked or listed or is_open(text) or is_open(last) else "factual"
-
-
-def _explained(found: Reading) -> str:
-    """The reading said to a person."""
-    if found.kind == "not-english":
-        return "I understood: not English, which is the only language that the rules read"
-    if found.stance is not None:
-        side = found.claims[0].text if found.stance == "support" else found.claims[0].negation
-        return f"I understood: only one side is asked for: {side!r}"
-    if found.claims:
-        said = "; ".join(f"{claim.text!r} or {claim.negation!r}" for claim in found.claims)
-        return f"I understood: {said}"
-    if found.alternatives:
-        return "I understood: " + " / ".join(repr(each) for each in found.alternatives)
-    return f"I understood: {_SAID[found.kind]}"
-
-
-@dataclass(frozen=True, slots=True)
-class GivenPerspectives:
-    """Perspectives named in advance, the same for every question.
-
-    Attributes:
-        perspectives: The perspectives, with different ids.
-    """
-
-    perspectives: tuple[Perspective, ...]
-
-    def extract(self, question: str) -> Extraction:
-        """The given perspectives.
-
-        Args:
-            question: The question.
-
-        Returns:
-            The question with the perspectives; exclusive where they are the sides of claims.
-        """
-        return Extraction(
-            question,
-            self.perspectives,
-            kind="sides" if exclude_each_other(self.perspectives) else "alternatives",
-            exclusive=exclude_each_other(self.perspectives),
-        )
-
-
-def exclude_each_other(perspectives: Sequence[Perspective]) -> bool:
-    """True where each perspective is one side of a claim, and some claim has both of its sides."""
-    sides: dict[str, set[str]] = {}
-    for each in perspectives:
-        if each.claim is None or each.stance is None:
-            return False
-        sides.setdefault(each.claim, set()).add(each.stance)
-    return any(len(stances) == 2 for stances in sides.values())
-
-
-def as_perspectives(given: Sequence[Perspective | str]) -> tuple[Perspective, ...]:
-    """Makes perspectives of texts.
-
-    Args:
-        given: Texts, which get the ids p1, p2, ..., or Perspectives.
-
-    Returns:
-        The perspectives, in their order.
-
-    Raises:
-        ConfigError: Something else, an empty text, an id given twice, or two that read
-            the same.
-    """
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ConfigError(f"perspectives must be a list of texts or Perspectives, got {given!r}")
-    made = []
-    for number, item in enumerate(given, start=1):
-        if isinstance(item, str):
-            item = Perspective(f"p{number}", item)
-        if not isinstance(item, Perspective) or not seen_keys(item.text):
-            raise ConfigError(f"a perspective must be a text that is not empty, got {item!r}")
-        made.append(item)
-    if len({item.id for item in made}) < len(made):
-        raise ConfigError(f"perspectives must have different ids, got {[p.id for p in made]}")
-    for one, other in _alike(made):
-        raise ConfigError(
-            f"perspectives {one.id} and {other.id} read the same, {one.text!r:.80} and"
-            f" {other.text!r:.80} (letters that only look alike count as the same): give each once"
-        )
-    return tuple(made)
-
-
-def distinct(found: Sequence[Perspective | str]) -> list[Perspective | str]:
-    """What an extractor found, without those that read the same as one before."""
-    known = (str, Perspective)  # as_perspectives refuses others
-    made = [each if isinstance(each, Perspective) else Perspective("", str(each)) for each in found]
-    again = {id(other) for _, other in _alike(made)}
-    pairs = zip(found, made, strict=True)
-    return [each for each, one in pairs if id(one) not in again or not isinstance(each, known)]
-
-
-def _alike(made: Sequence[Perspective]) -> Iterator[tuple[Perspective, Perspective]]:
-    """Each perspective that reads the same as an earlier one, behind that one."""
-    seen: dict[tuple[str, str | None, str | None], Perspective] = {}
-    for each in made:
-        keys = [(key, each.stance, each.claim) for key in seen_keys(each.text)]
-        earlier = next((seen[key] for key in keys if key in seen), None)
-        if earlier is not None:
-            yield earlier, each
-        for key in keys:
-            seen.setdefault(key, each)
-
-
-def both_sides(claim: str | Statement, *, number: int = 1) -> tuple[Perspective, Perspective]:
-    """A claim and its opposite: the perspectives ``support`` and ``oppose`` of one claim.
-
-    A text that the rules cannot negate is denied as a whole. The ids of a second claim of the same
-    question end in its ``number``.
-    """
-    if isinstance(claim, str):
-        text = claim.strip()
-        claim = as_statement(text) or Statement(text, negate(text))
-    end = "" if number == 1 else str(number)
-    return (
-        Perspective(f"support{end}", claim.text, "support", claim.text),
-        Perspective(f"oppose{end}", claim.negation, "oppose", claim.text),
-    )
 
 
 @dataclass(frozen=True, slots=True)

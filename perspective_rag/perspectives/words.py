@@ -1,4 +1,4 @@
-"""English words: endings, lists, verbs and their forms."""
+"""English words: the closed classes, what a word can be, its forms, and the verb of a statement."""
 
 from __future__ import annotations
 
@@ -18,43 +18,8 @@ HAVE = _words("has have had")
 DO = _words("do does did")
 MODALS = _words("should must can could will would shall may might ought")
 AUXILIARIES = BE | HAVE | DO | MODALS
-
-# Base forms that open a predicate ("Should schools BAN phones") or an imperative ("ABOLISH tests").
-BASE_VERBS = _words(
-    """
-    be have do make get give take keep let put go come become stay remain stop start begin end allow
-    permit forbid ban prohibit outlaw restrict limit regulate deregulate control abolish eliminate
-    remove repeal replace reform reduce cut lower raise increase decrease expand extend introduce
-    implement adopt enforce impose require mandate force compel encourage discourage promote support
-    oppose fund subsidise subsidize finance pay tax charge spend invest buy sell trade privatise
-    privatize nationalise nationalize legalise legalize criminalise criminalize decriminalise
-    decriminalize punish sentence execute arrest accept reject admit deny refuse recognise recognize
-    legitimise legitimize protect preserve conserve defend save help assist aid provide offer supply
-    deliver store teach learn study educate train attend choose select prefer favour favor use wear
-    own hold drive ride eat drink smoke play watch read write publish censor monitor track test
-    screen vaccinate treat cure donate share build construct develop create design produce grow farm
-    raise breed hunt kill clone explore colonise colonize travel visit work earn retire quit leave
-    carry join vote elect run serve fight invade intervene withdraw negotiate cooperate apologise
-    apologize compensate repay forgive lend borrow believe trust respect value consider think feel
-    know understand see hear say speak talk tell ask answer celebrate honour honor display show hide
-    reveal disclose publicise publicize label warn inform consult lead follow change improve fix
-    solve prevent avoid cause affect harm hurt damage destroy threaten benefit boost strengthen
-    weaken undermine justify explain deserve need want like love hate fear hope expect deter exist
-    matter happen lose win gain store dispose recycle reuse waste close open shut lift switch move
-    relocate merge separate split combine divide apply abandon discipline criticise criticize
-    boycott sanction divest lease rent house feed clothe marry divorce adopt abort breastfeed
-    homeschool exercise sleep host organise organize hire fire employ recruit promote accede secede
-    unite integrate assimilate deport detain expel extradite release pardon grant award rank measure
-    assess grade reward bring send receive return rely depend count consist contribute participate
-    compete cooperate collaborate communicate connect focus aim try continue proceed prioritise
-    prioritize strive drop abide comply obey break violate
-    pass outweigh exceed outperform owe write win fall rise spank corrupt erode pose occur manage
-    bring bear contain mean attack invent discover exclude include impact influence enhance portray
-    address regret
-    """
-)
-
-SUBJECT_PRONOUNS = _words("i you he she it we they there")
+SUBJECT_PRONOUNS = _words("i you we he she it they there")
+PLURAL_PRONOUNS = _words("i you we they")
 PRONOUNS = SUBJECT_PRONOUNS | _words("this that these those one")
 OBJECT_PRONOUNS = _words("me you him her it us them")
 ANYONES = _words(
@@ -64,18 +29,15 @@ ANYONES = _words(
 POSSESSIVES = _words("my your his her its our their whose")
 ARTICLES = _words("a an the")
 POINTERS = _words("this that these those")
-QUANTIFIERS = _words(
+DETERMINER_WORDS = ARTICLES | POINTERS | POSSESSIVES | _words(
     "any every each some no all both either neither many much several few most another such what"
     " enough various certain other"
-)
-DETERMINER_WORDS = ARTICLES | POINTERS | POSSESSIVES | QUANTIFIERS
+)  # fmt: skip
 PREPOSITIONS = _words(
-    """
-    of in on at by for with from to into onto about over under between among through during before
-    after against without within across behind beyond near around outside inside upon toward
-    towards despite per via regarding concerning including following amid off above below beside
-    besides unlike versus vs throughout until till since as than like
-    """
+    "of in on at by for with from to into onto about over under between among through during before"
+    " after against without within across behind beyond near around outside inside upon toward"
+    " towards despite per via regarding concerning including following amid off above below beside"
+    " besides unlike versus vs throughout until till since as than like"
 )
 CONJUNCTIONS = _words("and or but nor")
 RELATIVES = _words("who that which whom whose where")
@@ -85,15 +47,17 @@ SUBORDINATORS = _words(
     "who which that whose whom if when because unless although though while where"
 )
 ADVERBS = _words(
-    """
-    too very so really still ever always never not already just even actually truly also now often
-    sometimes usually rarely seldom simply merely quite rather almost no-longer once again fully
-    only genuinely seriously ultimately inherently necessarily generally currently fundamentally
-    """
+    "too very so really still ever always never not already just even actually truly also now often"
+    " sometimes usually rarely seldom simply merely quite rather almost no-longer once again fully"
+    " only genuinely seriously ultimately inherently necessarily generally currently fundamentally"
 )
 DEGREES = _words("more less most least better worse best worst far much")
-# Adverbs that belong to the question rather than to what it asks about.
-ASKING_ADVERBS = _words("really actually truly genuinely honestly")
+CLOSED = (
+    AUXILIARIES | WH_WORDS | PREPOSITIONS | PRONOUNS | DETERMINER_WORDS | CONJUNCTIONS | ANYONES
+    | OBJECT_PRONOUNS | SUBORDINATORS | ADVERBS | DEGREES
+    | _words("be been being else yet not cannot whether own etc here others")
+)  # fmt: skip
+"""Words of the closed classes."""
 
 EDGES = " ,;:.!?\"'“”‘’()[]…–—-*"
 
@@ -112,7 +76,14 @@ def upper_first(text: str) -> str:
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
 
 
-LONGEST = 40  # letters; what is longer is no word
+def mid_sentence(text: str) -> str:
+    """A text as it stands within a sentence: its first letter lowered unless it opens a name."""
+    first = text.partition(" ")[0]
+    core = bare(first)
+    ordinary = bool(tags(core) - {"P"}) and core.removesuffix("'s") not in vocabulary().names
+    if core == "i" or not ordinary or (not first[1:].replace("'", "").islower() and len(core) > 1):
+        return text
+    return text[:1].lower() + text[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +105,7 @@ class Vocabulary:
     """The words of one language: lemmas, irregular forms with their lemma and tag, and names."""
 
     lemmas: Mapping[str, Entry]
-    irregular: Mapping[str, tuple[tuple[str, str], ...]]
+    irregular: Mapping[str, Sequence[tuple[str, str]]]
     names: Mapping[str, str]
 
 
@@ -146,31 +117,24 @@ def vocabulary() -> Vocabulary:
     names: dict[str, str] = {}
     text = files("perspective_rag.perspectives").joinpath("english_words.txt").read_text("utf-8")
     for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        word, classes, *rest = line.split(" ")
-        if classes == "P":
+        word, _, about = line.partition(" ")
+        if about == "P":
             names[word.lower()] = word
-            continue
-        entry = _entry(classes, rest)
-        lemmas[word] = entry
-        for form, tag in ((entry.past, "d"), (entry.participle, "p"), (entry.plural, "s")):
-            if form and form != word:
-                irregular.setdefault(form, []).append((word, tag))
-    return Vocabulary(lemmas, {form: tuple(found) for form, found in irregular.items()}, names)
+        elif word != "#":
+            lemmas[word] = entry = _entry(*about.split(" "))
+            for form, tag in ((entry.past, "d"), (entry.participle, "p"), (entry.plural, "s")):
+                if form and form != word:
+                    irregular.setdefault(form, []).append((word, tag))
+    return Vocabulary(lemmas, irregular, names)
 
 
-def _entry(classes: str, rest: list[str]) -> Entry:
+def _entry(classes: str, band: str, *extras: str) -> Entry:
     share = float(classes[-1]) / 10 if classes[-1].isdigit() else float("v" in classes)
-    past = participle = plural = ""
-    for extra in rest[1:]:
-        if extra.startswith("+"):
-            plural = extra[1:]
-        else:
-            past, _, participle = extra.partition("/")
-    return Entry(
-        classes.rstrip("0123456789"), share, int(rest[0]), past, participle or past, plural
-    )
+    plural = next((extra[1:] for extra in reversed(extras) if extra.startswith("+")), "")
+    verb = next((extra for extra in reversed(extras) if not extra.startswith("+")), "")
+    past, _, participle = verb.partition("/")
+    kinds = classes.rstrip("0123456789")
+    return Entry(kinds, share, int(band), past, participle or past, plural)
 
 
 @lru_cache(maxsize=8192)
@@ -178,13 +142,13 @@ def tags(word: str) -> frozenset[str]:
     """What a word can be.
 
     n, s: a noun, a plural noun; v, z, d, p, g: a verb's base, third person, past, participle,
-    -ing; a: adjective; r: adverb; P: a name; #: a number; q: quoted words; and det, prep, pron,
-    conj, aux, wh for the closed classes. Empty for a word that is not known.
+    -ing; a: adjective; r: adverb; P: a name; #: a number; and det, prep, pron, conj, aux, wh for
+    the closed classes. Empty for a word that is not known.
     """
-    if "\u00a0" in word:
+    if "\u00a0" in word:  # a quotation
         return frozenset("n")
     word = bare(word)
-    found = {tag for tag, words in _CLOSED if word in words}
+    found = {tag for tag, words in _CLASSES if word in words}
     if word and (word[0].isdigit() or word[0] in "$£€"):
         found.add("#")
     if word not in _ONLY_CLOSED:
@@ -194,14 +158,10 @@ def tags(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-_ONLY_CLOSED = (
-    CONJUNCTIONS
-    | ARTICLES
-    | OBJECT_PRONOUNS
-    | SUBJECT_PRONOUNS
-    | frozenset("of to in on at by for with from not if as than is are was were be".split())
-)
-_CLOSED = (
+_ONLY_CLOSED = CONJUNCTIONS | ARTICLES | OBJECT_PRONOUNS | SUBJECT_PRONOUNS | _words(
+    "of to in on at by for with from not if as than is are was were be"
+)  # fmt: skip
+_CLASSES = (
     ("det", DETERMINER_WORDS),
     ("prep", PREPOSITIONS),
     ("pron", PRONOUNS | OBJECT_PRONOUNS | ANYONES),
@@ -210,12 +170,13 @@ _CLOSED = (
     ("wh", WH_WORDS),
     ("r", ADVERBS),
 )
+_LONGEST = 40  # letters; what is longer is no word
 
 
 @lru_cache(maxsize=8192)
 def readings(word: str) -> tuple[tuple[str, str], ...]:
     """The lemmas that a word in lower case can be a form of, each with its tag."""
-    if not word or len(word) > LONGEST:
+    if not word or len(word) > _LONGEST:
         return ()
     return tuple(dict.fromkeys(_listed(word) or _by_look(word)))
 
@@ -226,103 +187,88 @@ def _listed(word: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if entry := known.lemmas.get(word):
         for each in entry.classes:
-            rare = each == "v" and entry.verb_share < 0.05 and len(entry.classes) > 1
-            if not rare:
+            if each != "v" or entry.verb_share >= 0.05 or len(entry.classes) == 1:
                 found.append((word, each))
-        if entry.plural == word:
-            found.append((word, "s"))
-        if entry.past == word:
-            found += [(word, "d"), (word, "p")]
+        found += [(word, "s")] if entry.plural == word else []
+        found += [(word, "d"), (word, "p")] if entry.past == word else []
     found += known.irregular.get(word, ())
-    for lemma, kind in _regular(word):
+    for lemma, kind, forms in _regular(word):
         entry = known.lemmas.get(lemma)
-        if entry is None or kind not in entry.classes:
-            continue
-        if word.endswith("s") and len(word) > 2:
-            found.append((lemma, "s" if kind == "n" else "z"))
-        elif word.endswith("ed"):
-            found += [(lemma, "d"), (lemma, "p")]
-        elif word.endswith("ing"):
-            found.append((lemma, "g"))
-        else:
-            found.append((lemma, "a"))
+        if entry is not None and kind in entry.classes:
+            found += [(lemma, tag) for tag in forms]
     return found
 
 
-def _regular(word: str) -> list[tuple[str, str]]:
-    """The lemmas a regular form can come from, each with the class it then has."""
-    stems: list[tuple[str, str]] = []
+def _regular(word: str) -> list[tuple[str, str, str]]:
+    """The lemmas a regular form can come from, with their class and the tags of the form."""
+    found: list[tuple[str, str, str]] = []
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        options = [word[:-1]]
+        stems = [word[:-1]]
         if word.endswith("ies"):
-            options = [word[:-3] + "y", word[:-1]]
-        elif word.endswith("es"):
-            hissing = word[:-2].endswith(("s", "x", "z", "ch", "sh", "o"))
-            options = [word[:-2], word[:-1]] if hissing else [word[:-1]]
-        stems += [(stem, kind) for stem in options for kind in "nv"]
-    for ending in ("ed", "ing"):
-        if word.endswith(ending) and len(word) > len(ending) + 1:
-            cut = word[: -len(ending)]
-            options = [cut, cut + "e"]
-            if ending == "ed" and cut.endswith("i"):
-                options.append(cut[:-1] + "y")
-            if ending == "ing" and cut.endswith("y"):
-                options.append(cut[:-1] + "ie")
-            if len(cut) > 2 and cut[-1] == cut[-2]:
-                options.append(cut[:-1])
-            stems += [(stem, "v") for stem in options]
-    for ending in ("er", "est"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            cut = word[: -len(ending)]
-            options = [cut, cut + "e"]
-            if cut.endswith("i"):
-                options.append(cut[:-1] + "y")
-            if cut[-1] == cut[-2]:
-                options.append(cut[:-1])
-            stems += [(stem, "a") for stem in options if len(stem) < 8]
-    return stems
+            stems.insert(0, word[:-3] + "y")
+        elif word.endswith("es") and word[:-2].endswith(("s", "x", "z", "ch", "sh", "o")):
+            stems.insert(0, word[:-2])
+        forms = (("n", "s" if len(word) > 2 else ""), ("v", "z" if len(word) > 2 else ""))
+        found += [(stem, kind, form) for stem in stems for kind, form in forms]
+    for ending, kind, form in (
+        ("ed", "v", "dp"),
+        ("ing", "v", "g"),
+        ("er", "a", "a"),
+        ("est", "a", "a"),
+    ):
+        if not word.endswith(ending) or len(word) < len(ending) + (2 if kind == "v" else 3):
+            continue
+        cut = word[: -len(ending)]
+        stems = [cut, cut + "e"]
+        if cut.endswith("i") and ending != "ing":
+            stems.append(cut[:-1] + "y")
+        if cut.endswith("y") and ending == "ing":
+            stems.append(cut[:-1] + "ie")
+        if len(cut) > 2 and cut[-1] == cut[-2]:
+            stems.append(cut[:-1])
+        found += [(stem, kind, form) for stem in stems if kind == "v" or len(stem) < 8]
+    return found
 
 
-_ENDINGS = (
-    ("ise", "v"), ("ize", "v"), ("ify", "v"),
-    ("able", "a"), ("ible", "a"), ("ful", "a"), ("less", "a"), ("ous", "a"), ("ive", "a"),
-    ("ical", "a"), ("ary", "a"), ("ish", "a"), ("proof", "a"), ("friendly", "a"), ("free", "a"),
-    ("ly", "r"), ("ness", "n"), ("ment", "n"), ("tion", "n"), ("sion", "n"), ("ism", "n"),
-    ("ist", "n"), ("ity", "n"), ("ship", "n"), ("hood", "n"), ("er", "n"), ("or", "n"),
-)  # fmt: skip
+_ENDINGS = dict(
+    pair.split("=")
+    for pair in (
+        "ise=v ize=v ify=v able=a ible=a ful=a less=a ous=a ive=a ical=a ary=a ish=a proof=a"
+        " friendly=a free=a ly=r ness=n ment=n tion=n sion=n ism=n ist=n ity=n ship=n hood=n er=n"
+        " or=n"
+    ).split()
+)
+_PREFIXES = "over under non un re de anti pre out mis dis".split()
 
 
 def _by_look(word: str) -> list[tuple[str, str]]:
-    """What an unknown word looks like by its ending."""
+    """What an unknown word looks like by its parts."""
     if "-" in word:
-        last = word.rpartition("-")[2]
-        return [(word, tag) for _, tag in readings(last) if tag != "v"] if last else []
-    for prefix in ("over", "under", "non", "un", "re", "de", "anti", "pre", "out", "mis", "dis"):
-        if word.startswith(prefix) and len(word) > len(prefix) + 3:
-            rest = word[len(prefix) :]
-            if rest in vocabulary().lemmas:
-                return [(word, tag) for _, tag in readings(rest)]
+        return [(word, tag) for _, tag in readings(word.rpartition("-")[2]) if tag != "v"]
+    for prefix in _PREFIXES:
+        rest = word.removeprefix(prefix)
+        if len(prefix) + 3 < len(word) != len(rest) and rest in vocabulary().lemmas:
+            return [(word, tag) for _, tag in readings(rest)]
     if len(word) < 5:
         return []
-    for ending, tag in _ENDINGS:
+    for ending, tag in _ENDINGS.items():
         if word.endswith(ending):
             return [(word, tag)]
     if word.endswith(("ised", "ized", "ified", "ated")):
         return [(word, "d"), (word, "p")]
-    if word.endswith("ing"):
-        return [(word, "g")]
-    return []
+    return [(word, "g")] if word.endswith("ing") else []
 
 
 def base_of(word: str, tag: str) -> str | None:
     """The lemma of a word read with a tag ("leaves" as z: "leave"), the commonest; or None."""
-    options = [lemma for lemma, each in readings(bare(word)) if each == tag]
     known = vocabulary().lemmas
-    return max(options, key=lambda lemma: _commonness(known.get(lemma)), default=None)
 
+    def commonness(lemma: str) -> float:
+        entry = known.get(lemma)
+        return -1.0 if entry is None else entry.band * (0.2 + entry.verb_share)
 
-def _commonness(entry: Entry | None) -> float:
-    return -1.0 if entry is None else entry.band * (0.2 + entry.verb_share)
+    options = [lemma for lemma, each in readings(bare(word)) if each == tag]
+    return max(options, key=commonness, default=None)
 
 
 def verb_share(word: str) -> float:
@@ -334,6 +280,12 @@ def verb_share(word: str) -> float:
     return 0.9 if (word, "v") in readings(word) else 0.0
 
 
+def is_manner(word: str) -> bool:
+    """True for an adverb such as "greatly", which is nothing else."""
+    core = bare(word)
+    return core.endswith("ly") and "r" in tags(core) and not tags(core) & {"a", "n"}
+
+
 def is_known(word: str) -> bool:
     """True for a word of the vocabulary, a regular form of one, a number or a closed-class word."""
     word = bare(word).removesuffix("'s").removesuffix("'")
@@ -343,59 +295,79 @@ def is_known(word: str) -> bool:
 def is_plural(noun: str) -> bool:
     """True for the plural of a noun ("zoos", "children", "people")."""
     word = bare(noun).rpartition("-")[2]
-    found = {tag for _, tag in readings(word)}
-    if "s" in found:
-        other = any(tag == "s" and lemma != word for lemma, tag in readings(word))
-        plural = other and word not in _SINGULAR_S
-        return (plural or word in _ALWAYS_PLURAL) and not word.endswith(_SINGULAR_ENDINGS)
+    found = readings(word)
     if word in _ALWAYS_PLURAL:
         return True
+    if word.endswith(("ics", "news", "itis")):
+        return False
+    if any(tag == "s" for _, tag in found):
+        return word not in _SINGULAR_S and any(t == "s" and lemma != word for lemma, t in found)
     unknown = not found and word.endswith("s") and not noun[:1].isupper()
-    return unknown and not word.endswith(("ss", "us", "is", *_SINGULAR_ENDINGS))
+    return unknown and not word.endswith(("ss", "us", "is"))
 
 
-_ALWAYS_PLURAL = frozenset("people police cattle women men children elderly poor rich".split())
-_SINGULAR_S = frozenset("means series species chess lens bus gas".split())
-_SINGULAR_ENDINGS = ("ics", "news", "itis")
-
-
-def own_band(word: str) -> int:
-    """How common a lemma is, 0 to 9; -1 for a word that is no lemma."""
-    entry = vocabulary().lemmas.get(word)
-    return -1 if entry is None else entry.band
+_ALWAYS_PLURAL = _words("people police cattle women men children elderly poor rich")
+_SINGULAR_S = _words("means series species chess lens bus gas")
 
 
 def word_band(word: str) -> float:
     """How common a listed word is, 0 to 9; an inflected form as common as its lemma is in that
     class; -1 for a word that is not listed.
     """
-    known = vocabulary().lemmas
     best = -1.0
     for lemma, tag in _listed(word):
-        entry = known.get(lemma)
-        if entry is None:
-            continue
-        verbal = lemma != word and tag in "zdpg"
-        best = max(best, entry.band * min(1.0, 0.3 + entry.verb_share) if verbal else entry.band)
+        entry = vocabulary().lemmas.get(lemma)
+        if entry is not None:
+            verbal = lemma != word and tag in "zdpg"
+            share = min(1.0, 0.3 + entry.verb_share) if verbal else 1.0
+            best = max(best, entry.band * share)
     return best
 
 
-def mid_sentence(text: str) -> str:
-    """A text as it stands within a sentence: its first letter lowered unless it opens a name."""
-    first = text.partition(" ")[0]
-    core = bare(first)
-    ordinary = bool(tags(core) - {"P"}) and core.removesuffix("'s") not in vocabulary().names
-    if core == "i" or not ordinary or (not first[1:].replace("'", "").islower() and len(core) > 1):
-        return text
-    return text[:1].lower() + text[1:]
+_IRREGULAR = {
+    "be": ("is", "was", "been"),
+    "have": ("has", "had", "had"),
+    "do": ("does", "did", "done"),
+    "go": ("goes", "went", "gone"),
+}
+_VOWELS = "aeiou"
+
+
+def inflected(verb: str, tag: str) -> str:
+    """A form of a base form: z, third person; d, past; p, participle; g, -ing; v, itself."""
+    lower = verb.lower()
+    if tag in "zdp" and lower in _IRREGULAR:
+        return _IRREGULAR[lower]["zdp".index(tag)]
+    y = verb.endswith("y") and verb[-2:-1] not in _VOWELS
+    if tag == "v":
+        return verb
+    if tag == "z":
+        if y:
+            return verb[:-1] + "ies"
+        hissing = verb.endswith(("s", "sh", "ch", "x", "z"))
+        return verb + (
+            "es" if hissing or (verb[-1:] == "o" and verb[-2:-1] not in _VOWELS) else "s"
+        )
+    if tag in "dp":
+        entry = vocabulary().lemmas.get(lower)
+        known = (entry.past if tag == "d" else entry.participle) if entry else ""
+        return known or (verb[:-1] + "ied" if y else verb + ("d" if verb.endswith("e") else "ed"))
+    if lower.endswith("ie"):
+        return verb[:-2] + "ying"
+    if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")) and lower != "be":
+        return verb[:-1] + "ing"
+    # "banned" and "cut" say whether the last letter is doubled, where the vocabulary knows.
+    doubled = inflected(verb, "p").startswith(verb + verb[-1:]) or (
+        re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", lower) is not None
+    )
+    return verb + (verb[-1] if doubled and lower != "be" else "") + "ing"
 
 
 _NEVER = -9.0
 _SURE, _LIKELY, _POSSIBLE = 3.4, 1.95, -1.0
 # Verbs that another base form may follow: "help reduce", "let go".
-BEFORE_BASE = frozenset("help let make dare go come get be have do need".split())
-_PLURAL_PRONOUNS = frozenset("we you they i".split())
-_TIMES = frozenset("today now nowadays everywhere here".split())
+BEFORE_BASE = _words("help let make dare go come get be have do need")
+_TIMES = _words("today now nowadays everywhere here")
 
 
 def finite_verb(words: Sequence[str], *, trusted: bool = False) -> int | None:
@@ -416,10 +388,8 @@ def finite_verb(words: Sequence[str], *, trusted: bool = False) -> int | None:
 
 def _auxiliary_here(words: Sequence[str], i: int) -> bool:
     word = bare(words[i])
-    if word not in AUXILIARIES and word not in {"cannot"}:
-        return False
     noun = word in {"will", "can", "must", "might", "may"} and closed_before(words, i)
-    return not noun and (i + 1 < len(words) or (i == len(words) - 1 and i > 0))
+    return (word in AUXILIARIES or word == "cannot") and not noun
 
 
 def _lexical_verb(words: Sequence[str], blocked: frozenset[int], *, least: float) -> int | None:
@@ -429,8 +399,7 @@ def _lexical_verb(words: Sequence[str], blocked: frozenset[int], *, least: float
     for i in range(1, len(words)):
         if i in blocked or closed_before(words, i):
             continue
-        score = _finite_score(words, i, min(first, i))
-        if score >= least:
+        if _finite_score(words, i, min(first, i)) >= least:
             return i
     return None
 
@@ -443,15 +412,13 @@ def _finite_score(words: Sequence[str], i: int, head: int) -> float:
     found = tags(word)
     following = words[i + 1] if i + 1 < len(words) else ""
     manner = before.endswith("ly") and "r" in tags(before) and "n" not in tags(before)
-    skip = (manner or before in ADVERBS | _TIMES) and i > 1
-    lead = words[i - 2] if skip else words[i - 1]
-    plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in _PLURAL_PRONOUNS
+    lead = words[i - 2] if (manner or before in ADVERBS | _TIMES) and i > 1 else words[i - 1]
+    plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in PLURAL_PRONOUNS
     share = 0.0
     if "v" in found and plural:
         share = verb_share(word)
     elif "z" in found and not (plural and is_plural(lead) and is_plural(words[head - 1])):
-        lemmas = [lemma for lemma, tag in readings(word) if tag == "z"]
-        share = max(verb_share(lemma) for lemma in lemmas)
+        share = max(verb_share(lemma) for lemma, tag in readings(word) if tag == "z")
         if "s" in found and verb_share(following) > 0.5:
             share -= 0.5  # "Smoking bans hurt pubs"
     elif "d" in found:
@@ -468,60 +435,47 @@ def relative_parts(words: Sequence[str]) -> frozenset[int]:
     waiting = False
     for i in range(1, len(words)):
         word, before = bare(words[i]), tags(words[i - 1])
-        noun_before = bool(before & {"n", "s", "pron", "P"}) or not before
-        opens = (word in RELATIVES and noun_before) or (
-            word in SUBJECT_PRONOUNS and bool(before & {"n", "s"})
+        opens = (word in RELATIVES and (before & {"n", "s", "pron", "P"} or not before)) or (
+            word in SUBJECT_PRONOUNS and before & {"n", "s"}
         )
+        following = tags(words[i + 1]) if i + 1 < len(words) else frozenset[str]()
         if opens and not words[i - 1].endswith(","):
             waiting = True
             blocked.add(i)
         elif waiting:
             blocked.add(i)
-            if _finite(words[i]) or _verb_after_relative(words, i):
+            # "study" in "who study a subject" is mostly a noun.
+            verb = bare(words[i - 1]) in {"who", "which", "that"} and "v" in tags(words[i])
+            if _finite(words[i]) or (verb and "det" in following):
                 waiting = False
-                if i + 1 < len(words) and _object_opens(words[i + 1]):
+                if following & {"det", "a", "p", "prep", "r"}:
                     blocked.add(i + 1)
     # A clause without an end blocks nothing: then it was no relative clause.
     return frozenset() if waiting else frozenset(blocked)
 
 
-def _verb_after_relative(words: Sequence[str], i: int) -> bool:
-    """True for "study" in "who study a subject", though it is mostly a noun."""
-    follows = bare(words[i - 1]) in {"who", "which", "that"} and i + 1 < len(words)
-    return follows and "v" in tags(words[i]) and "det" in tags(words[i + 1])
-
-
 def _finite(word: str) -> bool:
     found = tags(word)
-    if found & {"aux"} or bare(word).endswith("n't"):
+    if "aux" in found or bare(word).endswith("n't"):
         return True
     if "v" in found and verb_share(word) >= 0.3:
         return True
     if "z" in found:
         return any(tag == "z" and verb_share(lemma) >= 0.3 for lemma, tag in readings(bare(word)))
-    return bool(found & {"d"}) and "n" not in found
-
-
-def _object_opens(word: str) -> bool:
-    return bool(tags(word) & {"det", "a", "p", "prep", "r"})
+    return "d" in found and "n" not in found
 
 
 def closed_before(words: Sequence[str], i: int) -> bool:
     """True where no predicate can start after the word before: "the", "of", "and", "zoo's"."""
-    before = words[i - 1]
-    word = bare(before)
+    before, word = words[i - 1], bare(words[i - 1])
     if before.endswith(("'s", "’s", "s'", "s’")) and "\u00a0" not in before:
         return True
-    stopped = word in ARTICLES | POSSESSIVES | CONJUNCTIONS | PREPOSITIONS
-    return stopped or (word in DETERMINER_WORDS and word not in POINTERS and i == 2)
-
-
-def in_name(words: Sequence[str], i: int) -> bool:
-    """True for a word with a capital behind another one: "Die Hard"."""
-    return words[i][:1].isupper() and words[i - 1][:1].isupper() and i > 1
+    stops = word in ARTICLES | POSSESSIVES | CONJUNCTIONS | PREPOSITIONS
+    return stops or (word in DETERMINER_WORDS and word not in POINTERS and i == 2)
 
 
 def before_verb(words: Sequence[str], i: int) -> float:
+    """How well the word before fits a verb."""
     before = words[i - 1]
     word, found = bare(before), tags(before)
     if word in ANYONES or "pron" in found:
@@ -530,7 +484,7 @@ def before_verb(words: Sequence[str], i: int) -> float:
         return 0.3
     if is_plural(before):
         return 1.0
-    if found & {"P"} or (before[:1].isupper() and words[i].islower()):
+    if "P" in found or (before[:1].isupper() and words[i].islower()):
         return 0.8
     if found & {"n", "g"} or not found:
         return 0.5
@@ -540,6 +494,7 @@ def before_verb(words: Sequence[str], i: int) -> float:
 
 
 def after_verb(following: str, verb: str) -> float:
+    """How well the word after fits a verb."""
     word, found = bare(following), tags(following)
     if not following or verb.endswith((",", ";")):
         return 0.0
@@ -554,82 +509,3 @@ def after_verb(following: str, verb: str) -> float:
     if "v" in found and "n" not in found:
         return -1.0 if bare(verb) not in BEFORE_BASE else 0.5
     return 0.4 if "a" in found else 0.2
-
-
-_IRREGULAR_THIRD = {"have": "has", "be": "is", "do": "does", "go": "goes"}
-_VOWELS = "aeiou"
-
-
-def third_person(verb: str) -> str:
-    """The third person of a base form: "harm" gives "harms"."""
-    lower = verb.lower()
-    if lower in _IRREGULAR_THIRD:
-        return _IRREGULAR_THIRD[lower]
-    return plural_ending(verb)
-
-
-def past(verb: str) -> str:
-    """The past tense of a base form: "make" gives "made"."""
-    entry = _inflected(verb)
-    if verb.lower() in {"be", "do", "have"}:
-        return {"be": "was", "do": "did", "have": "had"}[verb.lower()]
-    return (entry.past if entry else "") or _with_ed(verb)
-
-
-def participle(verb: str) -> str:
-    """The past participle of a base form: "take" gives "taken"."""
-    entry = _inflected(verb)
-    if verb.lower() in {"be", "do", "have"}:
-        return {"be": "been", "do": "done", "have": "had"}[verb.lower()]
-    return (entry.participle if entry else "") or _with_ed(verb)
-
-
-def gerund(verb: str) -> str:
-    """The -ing form of a base form: "ban" gives "banning", "lower" gives "lowering"."""
-    lower = verb.lower()
-    if lower.endswith("ie"):
-        return verb[:-2] + "ying"
-    if lower == "be":
-        return verb + "ing"
-    if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
-        return verb[:-1] + "ing"
-    past_form = participle(verb)
-    # "banned" and "cut" say whether the last letter is doubled, where the vocabulary knows.
-    doubled = past_form.startswith(verb + verb[-1:]) or (
-        re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", lower) is not None
-    )
-    return verb + (verb[-1] if doubled else "") + "ing"
-
-
-def as_inflected(verb: str, auxiliary: str) -> str:
-    """A base form as it stands without "do", "does" or "did": "does harm" is "harms"."""
-    if auxiliary == "does":
-        return third_person(verb)
-    return past(verb) if auxiliary == "did" else verb
-
-
-def plural_ending(word: str) -> str:
-    """A word with the ending of a plural or a third person: "church" gives "churches"."""
-    if word.endswith(("s", "sh", "ch", "x", "z")):
-        return word + "es"
-    if word.endswith("y") and word[-2:-1] not in _VOWELS:
-        return word[:-1] + "ies"
-    return word + ("es" if word.endswith("o") and word[-2:-1] not in _VOWELS else "s")
-
-
-def plural(noun: str) -> str:
-    """The plural of a singular noun: "child" gives "children"."""
-    entry = _inflected(noun)
-    return (entry.plural if entry else "") or plural_ending(noun)
-
-
-def _inflected(word: str) -> Entry | None:
-    return vocabulary().lemmas.get(word.lower())
-
-
-def _with_ed(verb: str) -> str:
-    if verb.endswith("e"):
-        return verb + "d"
-    if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
-        return verb[:-1] + "ied"
-    return verb + "ed"

@@ -6,563 +6,256 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perspective_rag.perspectives.alternatives import without_or_not
-from perspective_rag.perspectives.clauses import (
-    Statement,
-    as_statement,
-    auxiliary_of,
-    statement_of,
-    subject_end,
-)
-from perspective_rag.perspectives.context import announces
-from perspective_rag.perspectives.kinds import DISPUTED
+from perspective_rag.perspectives.statements import CONDITIONS, auxiliary_of
 from perspective_rag.perspectives.words import (
+    ARTICLES,
     AUXILIARIES,
-    BE,
+    CLOSED,
+    CONJUNCTIONS,
+    OBJECT_PRONOUNS,
+    POSSESSIVES,
     PREPOSITIONS,
     WH_WORDS,
     bare,
-    is_plural,
-    participle,
+    finite_verb,
     readings,
     tags,
-    upper_first,
-    verb_share,
 )
 
-# What may open a question without being part of it; each is taken off as often as it is there.
-_FILLER = re.compile(
-    r"^(?:(?:ok|okay|so|well|hi|hey|hello|um+|uh+|erm|hmm+|oh|and|but|like|anyway|right|now|look"
-    r"|honestly|seriously|basically|actually|personally|please|sorry|yo|guys|folks|also|then"
-    r"|good (?:morning|evening|afternoon)|hi there|hello there|hey there|dear all)\b[,.!:]?"
-    r"|(?:just )?(?:a |one )?(?:quick|simple|silly|stupid|random|serious|genuine|honest|dumb|short)"
-    r" (?:question|one|thought)\b[,.!:]?(?: for you\b[,.:]?)?|question\s*[:,-]"
-    r"|(?:i am |i'm |we're )?(?:just )?curious\b[,:]?|just wondering\b(?! (?:if|whether))[,:]?"
-    r"|(?:i(?:'ve| have) (?:got )?|here's )?a question(?: for you)?\s*[:,-]"
-    r"|(?:i(?: would|'d) like to|can i|may i|let me|i want to|i wanted to|could i) ask(?: you)?"
-    r"(?: something)?\s*[:,-]?(?! (?:if|whether|about))"
-    r"|(?:in|according to) (?:your|my) (?:honest |humble |personal )?(?:opinion|view)\b,?"
-    r"|(?:generally|broadly|frankly|strictly) speaking,?|overall,|(?:all|other) things considered,?"
-    r"|(?:all in all|on balance|at the end of the day|to be honest|tbh|imo|imho|be honest),?[:.]?"
-    r"|(?:yes or no|true or false|agree or disagree|debate|discuss|hot take|opinion"
-    r"|poll|topic|debate topic|essay question|essay title|exam question|question of the"
-    r" day)\s*[:?,-]"
-    r"|tell me(?: honestly)?[,:](?! (?:if|whether)))\s*",
-    re.IGNORECASE,
+# Words of talking about a question; a piece that has no others says nothing about its matter.
+_TALK = frozenset(
+    """
+    think say believe agree disagree feel reckon know see tell ask wonder understand explain
+    discuss debate comment question answer opinion view thought idea take stance side argument
+    point topic motion statement claim resolve proposition poll quick simple serious honest
+    random silly stupid dumb weird short curious hot right wrong true false correct fair valid
+    sure myth fact fiction reality honestly seriously personally basically generally frankly
+    please pls thank thanks cheers ok okay well hi hello hey yo guy folk friend sorry maybe
+    perhaps yes no pro con anti favour favor strongly somewhat neutral undecided following
+    regard advance lol tbh imo imho bit mind way people justify reason extent degree speak stand
+    humble personal sense actually truth evidence
+    """.split()
 )
-_INTENSE = re.compile(
-    r"^(who|what|why|how|where|when|which) (?:on earth|in the world|the hell|the heck)\b",
-    re.IGNORECASE,
+_CLOSED = CLOSED | frozenset("i'm i've i'd let's".split())
+_COURTESY = frozenset("please pls thanks thank lol tbh imo imho cheers mate".split())
+_LEADS = frozenset(
+    "ok okay so well hi hey hello and but also please now um uh like yo honestly seriously"
+    " actually oh then look sorry hmm".split()
 )
-_TRAILING = re.compile(
-    r"(?:[,.?!]?\s*(?:please|pls|thanks(?: a lot| in advance| so much)?|thank you(?: very much| in"
-    r" advance)?|thx|cheers|lol|haha|tbh|imo|imho|though|then|anyway|guys|folks|everyone|mate"
-    r"|in your (?:honest |humble |personal )?(?:opinion|view)|in your mind|do you think|would you"
-    r" say"
-    r"|what do you (?:think|say|reckon)|any thoughts|thoughts|discuss|and why|and if so,? why|why"
-    r"|why or why not|if so,? why|(?:please )?explain|yes or no|true or false|agree or disagree"
-    r"|do you agree(?: or disagree)?|(?:or )?am i (?:right|wrong)"
-    r"|or what|or is it just me|help|just curious"
-    r"|right or wrong\?|no offence|any ideas|your thoughts|is that (?:right|true|so|fair|correct)"
-    r"|is (?:he|she|it|this) (?:right|true|correct)|are they right|don't you think|wouldn't you"
-    r" agree"
-    r"|is there (?:any|some)(?:thing| truth) (?:to|in|behind) (?:it|that|this)"
-    r"|wouldn't you say|don't you agree|right|surely|no|eh|huh|innit|correct|true or not)"
-    r"\s*[?!.,]*)$",
-    re.IGNORECASE,
-)
-_TAG = re.compile(
-    r",\s*(?:is|are|was|were|do|does|did|has|have|had|should|can|could|will|would|must)"
-    r"(?:n't| not)? (?:it|they|he|she|we|you|there|this|that|i)(?: not)?\s*[?.!]*$",
-    re.IGNORECASE,
-)
-_CLAUSE_HEADS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"^(?:do|don't|did|would|wouldn't|can) (?:you|people|we|any of you|others|americans)"
-        r"(?: personally| really| honestly| also| not| still| generally| actually| truly| all)*"
-        r" (?:think|believe|agree|feel|reckon|say|accept|suppose|find|maintain|argue|consider it"
-        r" (?:right|true))(?: or (?:not|disagree))?(?: that it is true)?"
-        r"(?: with (?:the |this )?(?:statement|view|idea|claim|notion|proposition|opinion)s?"
-        r"(?: that)?| with those who (?:say|think|believe)(?: that)?| with people who say(?: that)?"
-        r"| that)?\s*[:,]?\s+",
-        r"^(?:is|isn't|was|wasn't) it (?:really |actually |simply |not |still )?(?:true|the case"
-        r"|fair to say"
-        r"|correct(?: to say)?|a fact|right to (?:say|think)|obvious|clear|a myth|a lie|possible"
-        r"|safe to say|reasonable to (?:say|think)|just me or is it|plausible|likely)"
-        r"(?: to say)? that\s+",
-        r"^(?:to what (?:extent|degree)|how far|how (?:strongly|much|firmly|fully))"
-        r"(?:, if at all,)? (?:do|would|can) (?:you|we|people) (?:personally )?(?:agree|disagree"
-        r"|believe|think|feel|say|accept|support the (?:idea|view))"
-        r"(?: or (?:disagree|agree))?(?: with (?:the |this )?(?:following )?"
-        r"(?:statement|view|idea|claim|notion|proposition|opinion)?)?\s*[:,]?\s*(?:that\s+)?",
-        r"^how (?:likely|obvious|clear|certain|true|probable|plausible|worried|concerned"
-        r"|sure|confident|convinced|afraid)(?:, if at all,)? (?:do you think it is|is it"
-        r"|are you|would you say it is)(?:,? if at all,?)? that\s+",
-        r"^on a scale (?:of|from) \w+ (?:to|-) \w+,? (?:how (?:much|strongly|far) do you agree"
-        r"(?: with (?:the )?(?:statement|view|idea|claim))?|rate|do you agree)(?:"
-        r" that)?\s*[:,]?\s*",
-        r"^(?:(?:strongly |somewhat |fully |completely |partly |totally )?"
-        r"(?:agree|disagree|neutral|neither|undecided|unsure|don't know)"
-        r"(?:,? or |,\s*|/| / )?){2,7}\s*[:?.-]\s*(?:that\s+)?",
-        r"^(?:agree|disagree) (?:or|/) (?:disagree|agree)(?: that|[:?,-])?\s+",
-        r"^(?:rate|evaluate|assess|consider|discuss|comment on|respond to)"
-        r" (?:the |this )?(?:following )?(?:statement|claim|view|idea|proposition)"
-        r"(?: that|\s*[:,-])\s*",
-        r"^(?:true or false|yes or no|fact or (?:fiction|myth)|myth or (?:fact"
-        r"|reality))\s*[:?,-]\s*",
-        r"^(?:resolved|motion|the motion|proposition|claim|statement|thesis|thbt|this house"
-        r" believes(?! in\b)"
-        r"|this house (?:thinks|holds|is of the opinion|maintains)|be it resolved)"
-        r"(?:,? that\b|\s*[:,-])?\s*(?:that\s+)?",
-        r"^(?:today's|tonight's|this week's|the) (?:motion|debate|topic|question)"
-        r"(?: is| was)?\s*[:,-]?\s*(?:that |whether |if )?",
-        r"^that (?=(?:the|this|an?|all|every|no|our|we)\b)(?!.* (?:is|are|was) .* (?:is|are|was) )",
-        r"^surely,?\s+",
-        r"^(?:can|can't|could|couldn't|shall|should|shouldn't|must|don't) (?:we|you|people)"
-        r"(?: all| just| not| please| finally)* (?:agree|admit|accept|acknowledge)(?: on this:?)?"
-        r"(?: that)?\s+",
-        r"^(?:is|are|am) (?:you|people|i)(?: really| still| also| personally)*"
-        r" (?:convinced|sure|certain|right(?: in thinking)?|wrong to (?:think|believe|say)"
-        r"|crazy to think|of the opinion|persuaded) that\s+",
-        r"^(?:what do you (?:think|say|make)|what's your (?:view|take|opinion)|thoughts?|opinions?"
-        r"|views?|any thoughts|your thoughts)"
-        r" (?:about|of|on|to|regarding) (?:the )?(?:idea|claim|view|notion|argument|statement|fact"
-        r"|suggestion|theory|belief|proposal) that\s+",
-        r"^there(?:'s| is) (?:no|little) (?:doubt|question) that\s+",
-        r"^(?:i|we) (?:do not|don't|can't|cannot) (?:see|understand) why\s+(?!should|would|do)",
-        r"^it is (?:often |sometimes |widely |commonly |frequently )?(?:said|claimed|argued"
-        r"|believed"
-        r"|held|thought) that\s+",
-    )
-)
-_FIRST_PERSON = frozenset(
-    "i me my we us our you your question debate issue matter people opinions views experts wonder"
-    " wondering unsure undecided tell discuss debate explain say know argue idea torn settle i'm"
-    " i've"
-    " i'd whether".split()
-)
+# Verbs and nouns whose clause says what they are about.
 _REPORTS = frozenset(
-    "say claim argue think believe insist maintain swear reckon tell hear read assert suggest state"
-    " hold know realise realize contend feel declare announce warn complain write keep convince"
-    " admit".split()
+    "say claim argue think believe disagree insist maintain reckon tell hear read assert"
+    " suggest state hold know realise realize feel declare warn write agree admit accept"
+    " convince deny guess suppose find decide discuss acknowledge swear announce keep".split()
 )
-_NEED_THAT = frozenset("keep keeps hold holds held".split())
-_REPORT_NOUNS = frozenset("idea claim view notion argument belief statement theory opinion".split())
-_REPORTERS = frozenset(
-    "i we people some many they everyone everybody critics experts scientists economists you most"
-    " somebody someone others philosophers teachers doctors politicians it".split()
+_THOUGHT = frozenset(
+    "think believe say feel claim argue reckon guess hear suppose insist agree know swear tell"
+    " read".split()
 )
-_OWNERS = frozenset("my our your a the some many most".split())
+_NOUNS = frozenset(
+    "idea claim view notion argument belief statement theory opinion proposition fact"
+    " suggestion motion proposal myth".split()
+)
+_TRUTHS = frozenset("true case fact correct likely certain clear obvious doubt possible".split())
+_ASKED_IF = frozenset("wonder know sure ask see unsure say tell decide curious".split())
+SUBJECTS = frozenset("it they he she we you there this that these".split())
+_ASKING = frozenset("how what why which who".split())
+_PERSONS = frozenset("i you we me us people anyone anybody".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
     """The clause that a question is about. ``said``: in the order of a statement."""
 
-    text: str
+    words: list[str]
     said: bool
 
 
-def trimmed(text: str) -> str:
-    """The text without words of courtesy and filler at its ends, and without a tag question."""
-    for _ in range(6):
-        shorter = _INTENSE.sub(r"\1", _FILLER.sub("", text, count=1))
-        shorter = _without_trailing(shorter)
-        if shorter == text or len(shorter.split()) < 2:
+def lemma_in(word: str, lemmas: frozenset[str]) -> bool:
+    """Whether a word is one of the lemmas or a form of one."""
+    core = bare(word)
+    return (
+        core in lemmas
+        or core.removesuffix("s") in lemmas
+        or any(lemma in lemmas for lemma, _ in readings(core))
+    )
+
+
+def is_talk(words: Sequence[str]) -> bool:
+    """True for words that say nothing of a matter: "what do you think", "quick question", "is that
+    so", "agree or disagree".
+    """
+    for word in words:
+        core = bare(word)
+        stem = re.sub(r"(?:n't|'(?:s|m|d|ve|re|ll))$", "", core)
+        if core and stem not in _CLOSED and not lemma_in(stem, _TALK):
+            return False
+    return True
+
+
+def pieces(words: Sequence[str]) -> list[list[str]]:
+    """The words up to each comma, colon and dash."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        found[-1].append(word)
+        if word.endswith((",", ";", ":")) or not bare(word):
+            found.append([])
+    return [piece for piece in found if piece]
+
+
+def trimmed(words: Sequence[str]) -> list[str]:
+    """The words of a sentence without pieces of talk at its ends ("Quick question:", ", don't you
+    think?"), courtesy and ", or not".
+    """
+    if [bare(word) for word in words[:2]] == ["to", "what"] and auxiliary_of(words[3 % len(words)]):
+        words = words[3:]  # "To what extent is ..."
+    parts = pieces(words)
+    while len(parts) > 1 and is_talk(parts[0]):
+        parts = parts[1:]
+    while len(parts) > 1 and is_talk(parts[-1]) and not _belongs(parts[-1]):
+        parts = parts[:-1]
+    kept = [word for part in parts for word in part]
+    for i in range(3, len(kept) - 2):
+        if bare(kept[i]) == "or" and auxiliary_of(kept[i + 1]) and is_talk(kept[i:]):
+            kept = kept[:i]  # "or is that a myth?"
             break
-        text = shorter
-    words = text.rstrip("?!. ").split(" ")
-    kept = without_or_not(words)
-    return " ".join(kept) + ("?" if text.endswith("?") else "") if kept != words else text
+    while (
+        len(kept) > 2
+        and bare(kept[0]) in _LEADS
+        and (
+            auxiliary_of(kept[1]) is not None or bare(kept[0]) not in {"like", "then", "now", "so"}
+        )
+    ):
+        kept = kept[1:]
+    asks = words[-1].rstrip("\"'”’)").endswith("?")
+    while len(kept) > 2:
+        plain = [bare(word) for word in kept[-3:]]
+        ending = plain[1:] in (["or", "not"], ["or", "no"], ["thank", "you"])
+        size = 3 if plain == ["yes", "or", "no"] else 2 if ending else 1
+        if size == 1 and plain[2] and plain[2] not in _COURTESY:
+            break
+        kept = kept[:-size]
+    last = kept[-1].rstrip(",;:")
+    return [*kept[:-1], f"{last}?" if asks and not last.rstrip("\"'”’)").endswith("?") else last]
 
 
-def _without_trailing(text: str) -> str:
-    """The text without a remark behind its last comma, dash or mark."""
-    tail = text[-60:]
-    tag = _TAG.search(tail)
-    if tag:
-        return text[: len(text) - len(tail) + tag.start()]
-    match = _TRAILING.search(tail)
-    if match is None:
-        return text
-    place = len(text) - len(tail) + match.start()
-    kept = text[:place].rstrip()
-    courtesy = bare(match[0]).startswith(("please", "thank", "thx", "cheers", "lol", "or "))
-    separated = match[0][:1] in ",.?!" or kept[-1:] in ",.?!-–—;:"
-    if not kept or not (separated or courtesy):
-        return text
-    return kept.rstrip(" ,;:-–—") + ("?" if "?" in match[0] or text.endswith("?") else "")
+def _belongs(piece: Sequence[str]) -> bool:
+    """True for a last piece that is part of the matter: ", or fair?", ", not during it"."""
+    plain = [bare(word) for word in piece]
+    spoken = any(word not in _CLOSED | {"no"} for word in plain[1:])
+    if plain[0] == "or":
+        return spoken
+    return not spoken and plain[0] in _CLOSED - AUXILIARIES - WH_WORDS - {"and"}
 
 
-def core_of(text: str, *, judged: bool = False) -> Core:
-    """The clause inside a question; the text itself where nothing is wrapped around it.
+def core_of(words: Sequence[str], *, judged: bool = False) -> Core:
+    """The clause inside a question; the words themselves where nothing is wrapped around them.
 
     ``judged``: another sentence asks whether it is true ("Is that so?").
     """
     said = False
-    text = _without_context(text)
+    kept = trimmed(_asked_behind(words))
+    if bare(kept[0]) == "that" and bare(words[0]) != "that" and len(kept) > 3:
+        kept, said = kept[1:], True  # "Resolved: that ..."
     for _ in range(4):
-        found = _unwrapped(text, judged)
-        if found is None:
+        inner = _inner(kept, judged)
+        if inner is None or len(inner) < 2:
             break
-        text, said = trimmed(found.text), True
-    plain = text.strip('"“” ')
-    first = plain.split(" ", 1)[0]
-    asks = auxiliary_of(first) is not None or bare(first) in WH_WORDS
-    return Core(plain if said else text, said and not asks)
+        kept, said = trimmed(_asked_behind(inner)), True
+    if len(kept) == 1 and "\u00a0" in kept[0]:  # a quotation
+        kept, said = kept[0].strip('"“”?').split("\u00a0"), True
+    asks = auxiliary_of(kept[0]) is not None or bare(kept[0]).removesuffix("'s") in WH_WORDS
+    return Core(kept, said and not asks)
 
 
-def _without_context(text: str) -> str:
-    """The question behind "With the World Cup coming to our town," or "After the flood,"; a
-    condition stays.
+def _asked_behind(words: Sequence[str]) -> list[str]:
+    """The yes/no question behind what only leads to it ("With the World Cup coming, should ...",
+    "Dead languages: should ...", "tell me honestly is ..."); a condition stays.
     """
-    words = text.split(" ")
+    kept = list(words)
+    if auxiliary_of(kept[0]) is not None:
+        return kept
+    wh = bare(kept[0]).removesuffix("'s") in WH_WORDS - {"when", "where"}
+    condition = bare(kept[0]) in CONDITIONS
+    for i in range(len(kept) - 3, 0, -1):
+        before = kept[i - 1]
+        linked = bare(before) in {"but", "so", "and", "now", "then"} and i > 1
+        ends = (kept[i - 2] if linked else before).endswith((",", ";", ":")) or not bare(before)
+        spoken = bare(before) not in _CLOSED and not tags(before) & {"n", "s"}
+        asks = auxiliary_of(kept[i]) is not None
+        late = ends and bare(kept[i]) in _ASKING and auxiliary_of(kept[i + 1]) is not None
+        if not (late or (asks and (ends or (spoken and is_talk(kept[:i]))))):
+            continue
+        if bare(kept[i + 1]) in {"whether", "be"} or (
+            wh and (late or bare(kept[i + 1]) not in SUBJECTS)
+        ):
+            continue
+        if is_talk(kept[i:]) and len(kept) - i < 9:
+            continue  # ", isn't it?"
+        return kept if condition and not linked else kept[i:]
+    return kept
+
+
+def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
+    """The clause that a verb of saying, thinking or asking takes: "I wonder whether ...", "Do you
+    think that ...", "My boss says ...", "Is it true that ..."; None where there is none.
+    """
+    plain = [bare(word) for word in words]
+    asked = auxiliary_of(words[0]) is not None
+    asks = asked or plain[0].removesuffix("'s") in WH_WORDS
+    personal = not asked or not _PERSONS.isdisjoint(plain[1:3])
+    if plain[0] == "thbt":
+        return list(words[1:])
+    if plain[:2] == ["should", "i"]:
+        return None
+    for i in range(min(len(plain) - 1, 60)):
+        word, rest = plain[i], list(words[i + 1 :])
+        before = plain[i - 1] if i else ""
+        if word in {"should", "must", "ought"} and not asks:
+            return None  # "People should know that ..."
+        if before in OBJECT_PRONOUNS - {"it"} and i > 1:
+            before = plain[i - 2]
+        if word == "whether" or (word == "if" and i and lemma_in(before, _ASKED_IF)):
+            return _clause(rest) if personal else None
+        if word == "that" and i:
+            truth = before in _TRUTHS and not {"it", "it's", "there", "there's"}.isdisjoint(
+                plain[:2]
+            )
+            reports = personal and (
+                lemma_in(before, _REPORTS) or (plain[0] == "how" and "you" in plain[:i])
+            )
+            noun = before in _NOUNS and i < 9
+            if asked and personal and reports and len(rest) > 2:
+                return rest
+            adds = asked and personal and any(lemma_in(each, _THOUGHT) for each in plain[2:4])
+            if (truth or reports or noun or adds) and _is_clause(rest):
+                return rest
+        thinks = i and lemma_in(word, _THOUGHT) and not words[i].endswith((",", ":"))
+        if thinks and i < 9 and before != "to" and plain[i + 1] != "that":
+            if plain[i + 1] in OBJECT_PRONOUNS - {"it", "her"} and len(rest) > 3:
+                rest = rest[1:]
+            if bare(rest[0]) == "that":
+                continue
+            by_person = personal and (not asked or i < 6) and plain[0] not in WH_WORDS
+            if (
+                by_person
+                and before not in ARTICLES | POSSESSIVES
+                and _is_clause(rest, strictly=not judged)
+            ):
+                return rest
+    if plain[:1] == ["that"] and len(plain) > 3 and "det" in tags(plain[1]):
+        return list(words[1:])  # a motion: "That the council be dissolved"
+    return None
+
+
+def _clause(words: list[str]) -> list[str]:
+    return words[2:] if [bare(word) for word in words[:2]] == ["or", "not"] else words
+
+
+def _is_clause(words: Sequence[str], *, strictly: bool = False) -> bool:
+    if len(words) < 2 or bare(words[0]) in PREPOSITIONS - {"that"} | CONJUNCTIONS | WH_WORDS:
+        return False
     if auxiliary_of(words[0]) is not None:
-        return text
-    condition = bare(words[0]) in _KEPT_CLAUSES
-    for i in range(len(words) - 4, 0, -1):
-        link = bare(words[i + 1]) in {"but", "so", "and", "now", "then"}
-        start = i + 2 if link else i + 1
-        if words[i].endswith((",", ";")) and auxiliary_of(words[start]) is not None:
-            behind = words[start:]
-            if link and start + 2 < len(words):
-                return " ".join(behind)
-            if condition:
-                return text
-            return text if bare(words[0]) in WH_WORDS - {"when", "where"} else " ".join(behind)
-    return text
-
-
-_DEMANDED = re.compile(  # "Resolved, that the council be dissolved"
-    rf"^((?:(?!(?:{'|'.join(sorted(AUXILIARIES))}|to|cannot|not)\b)[\w'’-]+ ){{1,12}})(not )?be ",
-    re.IGNORECASE,
-)
-_KEPT_CLAUSES = frozenset("if when unless once whenever where while".split())
-
-
-def _unwrapped(text: str, judged: bool) -> Core | None:
-    for pattern in _CLAUSE_HEADS:
-        match = pattern.match(text)
-        if match and len(text) - match.end() > 5:
-            return Core(_DEMANDED.sub(r"\1should \2be ", text[match.end() :]), True)
-    words = text.split(" ")
-    found = _whether(words) or _reported(words, judged)
-    if found is not None:
-        return Core(" ".join(found), True)
-    return _behind_heading(text)
-
-
-def _whether(words: Sequence[str]) -> Sequence[str] | None:
-    """What "I wonder whether", "the question is whether", "tell me if" ask about."""
-    places = [i for i, word in enumerate(words) if bare(word) == "whether"]
-    if not places:
-        places = [
-            i for i, word in enumerate(words)
-            if bare(word) == "if" and i and _tells(words[:i])
-        ]  # fmt: skip
-    if not places or len(words) - places[-1] < 3:
-        return None
-    place = places[0] if len(words) - places[-1] < 4 else places[-1]
-    before = {bare(word) for word in words[:place]}
-    own = place == 0 or bool(before & _FIRST_PERSON) or auxiliary_of(words[0]) is None
-    others = auxiliary_of(words[0]) is not None and not before & {"i", "you", "we", "me"}
-    if [bare(word) for word in words[place + 1 : place + 3]] == ["or", "not"]:
-        place += 2
-    return list(words[place + 1 :]) if own and not others else None
-
-
-def _tells(words: Sequence[str]) -> bool:
-    last = bare(words[-1])
-    known = last in {"wonder", "wondering", "know", "sure", "ask", "asking", "unsure", "decide",
-                     "see", "idea", "wondered", "out", "say"}  # fmt: skip
-    return known or (last in {"me", "us"} and any(bare(w) in {"tell", "ask"} for w in words))
-
-
-def _reported(words: Sequence[str], judged: bool) -> Sequence[str] | None:
-    """What "My uncle keeps claiming that ..." or "the idea that ..." reports."""
-    if auxiliary_of(words[0]) is not None:
-        return None
-    if bare(words[0]) in WH_WORDS:
-        return None
-    for i, word in enumerate(words[:14]):
-        core = bare(word)
-        if not i or i + 3 > len(words):
-            continue
-        following = bare(words[i + 1])
-        noun = core in _REPORT_NOUNS and following == "that"
-        if noun and i < 6:
-            return list(words[i + 2 :])
-        if not _is_report(core) or not word.islower() or bare(words[i - 1]) == "to":
-            continue
-        marked = following == "that" or (following in {"me", "us"} and bare(words[i + 2]) == "that")
-        people = bare(words[0]) in _REPORTERS | _OWNERS or judged
-        start = i + 1 + marked + (following in {"me", "us"})
-        if not marked and (not people or core in _NEED_THAT or following == "to"):
-            continue
-        if following.endswith("ing") and not marked:
-            continue
-        return list(words[start:])
-    return None
-
-
-def _is_report(word: str) -> bool:
-    return any(lemma in _REPORTS and tag in "vzdpg" for lemma, tag in readings(word))
-
-
-def _behind_heading(text: str) -> Core | None:
-    """The question behind "Dead languages: " or "Friday's topic - "."""
-    words = text.split(" ")
-    for i, word in enumerate(words[:14]):
-        mark = word in {"-", "–", "—", ":", "|"} or (
-            word.endswith((":", ";")) and i + 1 < len(words)
-        )
-        rest = words[i + 1 :]
-        if mark and len(rest) > 2 and auxiliary_of(rest[0]) is not None:
-            return Core(" ".join(rest), False)
-    return None
-
-
-__all__ = ["AUXILIARIES", "Core", "core_of", "trimmed"]
-
-
-_ADMITTED = re.compile(
-    r"^(?:when|why|how|isn't it time|who) .{0,80}?\b(?:admit|accept|reali[sz]e|see|understand|learn"
-    r"|acknowledge|recogni[sz]e|notice|agree|grasp|say|think|believe|deny|claim|pretend|insist"
-    r"|face the fact|wake up to the fact)(?:s|ed)? that ",
-    re.IGNORECASE,
-)
-_DEFENDED = re.compile(
-    r"^how (?P<how>can|could|do|does|dare) (?P<who>anyone|anybody|people|someone|somebody|you|we"
-    r"|they|a person)"
-    r"(?P<doubt>(?: in their right mind| possibly| seriously| still| even| ever| honestly| really"
-    r"| not)*)"
-    r" (?P<verb>\w+) (?P<object>.+)$",
-    re.IGNORECASE,
-)
-_WHO_WOULD = re.compile(
-    r"^(?:who (?:in their right mind )?(?:would|could|can)"
-    r"|why would (?:anyone|anybody|somebody|someone)(?: in their right mind)?)"
-    r"(?: ever| possibly| seriously| still| want to| even)* (?P<verb>\w+) (?P<object>.+)$",
-    re.IGNORECASE,
-)
-_WRONG_WITH = re.compile(
-    r"^what(?:'s| is| are) (?:so |really |actually )?(?P<word>wrong|bad|good|great|terrible"
-    r"|special)"
-    r" (?P<link>with|about|in) (?P<object>.+)$",
-    re.IGNORECASE,
-)
-_POINT = re.compile(
-    r"^what(?:'s| is) the (?P<noun>point|use|sense|harm|benefit|value) (?P<link>of|in)"
-    r" (?P<object>.+)$",
-    re.IGNORECASE,
-)
-_HOW_MUCH = re.compile(
-    r"^how (?:much|big|serious|great)(?:,? if at all,?)? (?:of )?(?P<rest>an? \w+ (?:is|are|was)"
-    r" .+)$",
-    re.IGNORECASE,
-)
-_WHY = re.compile(
-    r"^(?:why|how come|since when|for what reason)(?: exactly)? ",
-    re.IGNORECASE,
-)
-_OPPOSED = re.compile(
-    r"^why (?:are|do|would) (?:(?:so many|many|some|most) \w+|people|they|anyone|anybody)"
-    r"(?: so| still| strongly)? (?:against|opposed to|in favou?r of|oppose|object to|support"
-    r"|favou?r|reject|not want) (?P<object>.+)$",
-    re.IGNORECASE,
-)
-_WHY_NOT = re.compile(r"^why not (?P<verb>\w+) (?P<object>.+)$", re.IGNORECASE)
-_HOW_ABOUT = re.compile(r"^(?:what|how) about (?P<object>\w+ing .+)$", re.IGNORECASE)
-_ANYBODY = frozenset("anyone anybody someone somebody people".split())
-_NEVER_DEFENDED = frozenset("defend justify excuse condone tolerate support accept".split())
-
-
-def suggested(question: str) -> Statement | None:
-    """The statement that a leading question suggests, with its opposite; None for any other."""
-    text = question.strip().rstrip("?!. ")
-    words = text.split(" ")
-    match = _ADMITTED.match(text)
-    if match and len(text) > match.end() + 5:
-        return as_statement(text[match.end() :])
-    if found := _exclaimed(words):
-        return found
-    if match := _DEFENDED.match(text):
-        doubted = bool(match["doubt"]) or match["verb"].lower() in _NEVER_DEFENDED
-        asks_how = match["how"].lower() in {"do", "does"} or match["who"].lower() == "people"
-        if doubted or not asks_how:  # "How do people make cheese?" has no sides
-            return _can_be(match["who"].lower(), match["verb"], match["object"])
-    if match := _WHO_WOULD.match(text):
-        return _can_be("anyone", match["verb"], match["object"])
-    if match := _WRONG_WITH.match(text):
-        thing = f"{match['link']} {match['object']}"
-        word = match["word"].lower()
-        return Statement(f"Something is {word} {thing}", f"Nothing is {word} {thing}")
-    if match := _POINT.match(text):
-        thing = f"{match['noun']} {'in' if match['noun'] in {'point', 'sense'} else match['link']}"
-        return Statement(
-            f"There is a {thing} {match['object']}", f"There is no {thing} {match['object']}"
-        )
-    if match := _OPPOSED.match(text):
-        return good_idea(match["object"])
-    if match := _WHY_NOT.match(text):
-        return as_statement(f"We should {match['verb']} {match['object']}")
-    if match := _HOW_ABOUT.match(text):
-        return good_idea(match["object"])
-    return _degree(text) or _why(text)
-
-
-def good_idea(thing: str) -> Statement:
-    """A topic as a statement: "taxing frequent flyers" gives "Taxing frequent flyers is a good
-    idea".
-    """
-    words = thing.split(" ")
-    gerund = "g" in tags(words[0])
-    be = "are" if not gerund and is_plural(_head(words)) else "is"
-    subject = upper_first(thing)
-    return Statement(f"{subject} {be} a good idea", f"{subject} {be} not a good idea")
-
-
-def _head(words: Sequence[str]) -> str:
-    cut = next((i for i, word in enumerate(words) if i and "prep" in tags(word)), len(words))
-    return words[cut - 1]
-
-
-def _exclaimed(words: Sequence[str]) -> Statement | None:
-    """ "... how useless parking minimums are": the clause at the end, put straight."""
-    last = bare(words[-1])
-    if last not in BE | {"get", "become", "got"} or len(words) < 5:
-        return None
-    for i in range(len(words) - 4, -1, -1):
-        if bare(words[i]) == "how" and "a" in tags(words[i + 1]):
-            subject = " ".join(words[i + 2 : -1])
-            if i == 0:
-                return None
-            return as_statement(f"{subject} {last} {words[i + 1]}")
-    return None
-
-
-def _can_be(who: str, verb: str, thing: str) -> Statement | None:
-    """ "How can anyone defend child labour": it can or cannot be defended."""
-    verb = verb.lower()
-    if verb in {"believe", "think", "say", "claim", "argue", "deny", "doubt", "pretend"}:
-        rest = thing.removeprefix("that ")
-        return as_statement(rest) if len(rest.split()) > 2 else None
-    if verb == "be":
-        return None
-    unfair = verb in _NEVER_DEFENDED or who in _ANYBODY
-    if (
-        not unfair
-        or verb_share(verb) < 0.3
-        or bare(thing.split()[0]) in {"when", "if"} | PREPOSITIONS
-    ):
-        return None
-    subject = upper_first(thing)
-    if verb in _NEVER_DEFENDED:
-        done = participle(verb)
-        return Statement(f"{subject} can be {done}", f"{subject} cannot be {done}")
-    done = participle(verb)
-    return Statement(f"{subject} should be {done}", f"{subject} should not be {done}")
-
-
-def _degree(text: str) -> Statement | None:
-    """ "How safe is X", "How much of a problem is X": X is safe or is not."""
-    words = text.split(" ")
-    if bare(words[0]) != "how" or len(words) < 4:
-        return None
-    if match := _HOW_MUCH.match(text):
-        rest = match["rest"].split(" ")
-        return _straight(rest[:2], rest[2], rest[3:])
-    place = 2
-    if bare(words[1]) in {
-        "much",
-        "many",
-        "old",
-        "tall",
-        "long",
-        "far",
-        "often",
-        "big",
-        "do",
-        "does",
-    }:
-        return None
-    if auxiliary_of(words[place]) not in BE or "a" not in tags(words[1]):
-        return None
-    if bare(words[1]) in {"worried", "concerned", "sure", "confident", "happy", "satisfied"}:
-        return None
-    if not DISPUTED.search(words[1]) and "you" in [bare(word) for word in words]:
-        return None
-    if not DISPUTED.search(words[1]):
-        return None
-    return _straight([words[1]], words[place], words[place + 1 :])
-
-
-def _straight(
-    complement: Sequence[str], auxiliary: str, subject: Sequence[str]
-) -> Statement | None:
-    if not subject or bare(subject[0]) == "you":
-        return None
-    if bare(subject[0]) == "it" and len(subject) > 2:
-        text = " ".join(["it", auxiliary, *complement, *subject[1:]])
-    else:
-        place = _link(subject)
-        text = " ".join([*subject[:place], auxiliary, *complement, *subject[place:]])
-    return as_statement(text)
-
-
-def _link(subject: Sequence[str]) -> int:
-    """Where what belongs to the complement begins: "lenders" of "lenders to the poor" (harmful to
-    them), "newspapers" of "newspapers in publishing it".
-    """
-    for i, word in enumerate(subject[1:-1], start=1):
-        doing = bare(word) == "in" and "g" in tags(subject[i + 1])
-        if (bare(word) in {"to", "for"} and tags(subject[i - 1]) & {"n", "s", "P"}) or doing:
-            return i
-    return len(subject)
-
-
-def _why(text: str) -> Statement | None:
-    """ "Why should X ...", "Why is X so cruel": what the question takes for granted."""
-    match = _WHY.match(text)
-    if match is None:
-        return None
-    rest = text[match.end() :]
-    words = rest.split(" ")
-    auxiliary = auxiliary_of(words[0])
-    if auxiliary is None:
-        return (
-            as_statement(rest) if DISPUTED.search(rest) and match[0].lower()[:3] == "how" else None
-        )
-    indignant = match[0].lower().startswith("since when") and announces(words[1:])
-    if indignant and bare(words[1]) == "it":
-        return statement_of(rest)
-    if auxiliary in {"should", "must", "shouldn't"} or bare(words[0]).endswith("n't"):
-        return statement_of(rest)
-    if auxiliary in {"do", "does"} and bare(words[1]) == "we" and "still" in map(bare, words[:4]):
-        plain = [word for word in words[2:] if bare(word) != "still"]
-        return statement_of(" ".join(["should we still", *plain]))
-    end = subject_end(words, auxiliary)
-    if end is None:
-        return None
-    predicate = words[end:]
-    if bare(predicate[0]) in {"so", "such"} and len(predicate) > 1:
-        predicate = predicate[1:]
-    evaluates = bool(DISPUTED.search(" ".join(predicate))) or _evaluative(predicate)
-    if not evaluates or auxiliary not in BE:
-        return None
-    return statement_of(" ".join([*words[:end], *predicate]))
-
-
-def _evaluative(predicate: Sequence[str]) -> bool:
-    return bare(predicate[0]) in _EVALUATIVE
-
-
-_EVALUATIVE = frozenset(
-    """
-    terrible awful wonderful brilliant stupid dumb evil corrupt greedy lazy boring ridiculous absurd
-    horrible amazing excellent disgusting pointless pathetic toxic cruel useless overpaid underpaid
-    overpriced expensive broken lying hypocritical incompetent selfish arrogant annoying inferior
-    superior
-    """.split()
-)
+        return not strictly or len(words) > 3
+    contracted = any(bare(word).endswith(("n't", "'re", "it's")) for word in words)
+    return contracted or finite_verb(words, trusted=not strictly) is not None or "be" in words

@@ -58,15 +58,15 @@ from perspective_rag.local.corpus.records import csv_records, jsonl_records
 from perspective_rag.local.corpus.splitting import count_words, split_text
 from perspective_rag.maths.vectors import first_copies
 from perspective_rag.perspectives import reading as rules
-from perspective_rag.perspectives.clauses import as_statement, statement_of
 from perspective_rag.perspectives.cleaning import caution
 from perspective_rag.perspectives.discover import stand_alone
 from perspective_rag.perspectives.find import as_statement_about
 from perspective_rag.perspectives.follow_up import follow_up
 from perspective_rag.perspectives.kinds import is_chat
-from perspective_rag.perspectives.negation import negate, negation_of
 from perspective_rag.perspectives.queries import unique_queries
-from perspective_rag.perspectives.reading import both_sides, extract_by_rule
+from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.sides import both_sides
+from perspective_rag.perspectives.statements import as_statement, negate, negation_of, statement_of
 from perspective_rag.perspectives.words import bare, mid_sentence, upper_first
 from perspective_rag.prompts import PromptTemplate, fence, read_prompt, shorten
 from perspective_rag.prompts.markers import markers_of, without_markers

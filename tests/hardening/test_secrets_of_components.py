@@ -26,7 +26,7 @@ from perspective_rag.audit.measure import measure
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
 from perspective_rag.flow.request import Recorder
-from perspective_rag.perspectives.reading import both_sides
+from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.types import PACKAGED
 from tests.hardening.test_secrets import KEY, told, without_key

@@ -4,11 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from perspective_rag.perspectives.clauses import sound, sound_sides
 from perspective_rag.perspectives.find import as_statement_about
 from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.statements import sound, sound_sides
 
 SIDES = {
+    "in other words": {
+        "Ought the pier to be rebuilt?": ("The pier should be rebuilt", "The pier should not be rebuilt"),
+        "if we stopped eating eggs would hens suffer less?": ("If we stopped eating eggs, hens would suffer less", "If we stopped eating eggs, hens would not suffer less"),
+        "does chewing gum help memory or is that a myth?": ("Chewing gum helps memory", "Chewing gum does not help memory"),
+        "To what extent are banks responsible for debt?": ("Banks are responsible for debt", "Banks are not responsible for debt"),
+        "The council is planning to close our pool. Should it stay open?": ("The pool should stay open", "The pool should not stay open"),
+        "Some say chess should be compulsory. Others disagree.": ("Chess should be compulsory", "Chess should not be compulsory"),
+        "I've argued with a friend about whether dishwashers save water, who's right?": ("Dishwashers save water", "Dishwashers do not save water"),
+        "People keep saying robots will run farms. Will they?": ("Robots will run farms", "Robots will not run farms"),
+        "Is Latin becoming too rare?": ("Latin is becoming too rare", "Latin is not becoming too rare"),
+        "Do you agree with the council that the fair is a nuisance?": ("The fair is a nuisance", "The fair is not a nuisance"),
+    },
+    "plain": {
+        'Is the enforcement of a public smoking ban a straightforward process?': ('The enforcement of a public smoking ban is a straightforward process', 'The enforcement of a public smoking ban is not a straightforward process'),
+        'Should a hospital stay be limited?': ('A hospital stay should be limited', 'A hospital stay should not be limited'),
+        "Isn't it time to end tipping?": ('It is time to end tipping', 'It is not time to end tipping'),
+        'Is Jesus the Messiah?': ('Jesus is the Messiah', 'Jesus is not the Messiah'),
+        'Are older leaders wiser than younger ones?': ('Older leaders are wiser than younger ones', 'Older leaders are not wiser than younger ones'),
+        'Is the city doing a good job on housing?': ('The city is doing a good job on housing', 'The city is not doing a good job on housing'),
+        'Was the moon landing faked?': ('The moon landing was faked', 'The moon landing was not faked'),
+        'Do noisy streets infuriate neighbours?': ('Noisy streets infuriate neighbours', 'Noisy streets do not infuriate neighbours'),
+        'Do the benefits of the web outweigh its harms?': ('The benefits of the web outweigh its harms', 'The benefits of the web do not outweigh its harms'),
+        'Does this law protect anybody?': ('This law protects somebody', 'This law does not protect anybody'),
+        'Was the war about oil?': ('The war was about oil', 'The war was not about oil'),
+    },
     "should": {
         "Should supermarkets donate unsold food?": ("Supermarkets should donate unsold food", "Supermarkets should not donate unsold food"),
         "Should a company whose products kill people sponsor sports?": ("A company whose products kill people should sponsor sports", "A company whose products kill people should not sponsor sports"),
@@ -50,13 +75,8 @@ SIDES = {
         "Shouldn't billionaires pay for climate damage?": ("Billionaires should pay for climate damage", "Billionaires should not pay for climate damage"),
         "Isn't it cruel to keep parrots in cages?": ("It is cruel to keep parrots in cages", "It is not cruel to keep parrots in cages"),
         "Why is fast fashion so harmful?": ("Fast fashion is harmful", "Fast fashion is not harmful"),
-        "How can anyone justify fox hunting?": ("Fox hunting can be justified", "Fox hunting cannot be justified"),
         "When will politicians admit that the war on drugs has failed?": ("The war on drugs has failed", "The war on drugs has not failed"),
-        "Why does nobody say how boring cricket is?": ("Cricket is boring", "Cricket is not boring"),
         "Everyone knows that breakfast television is trash, right?": ("Breakfast television is trash", "Breakfast television is not trash"),
-        "Why on earth would anyone keep the penny?": ("The penny should be kept", "The penny should not be kept"),
-        "Why are so many people against wind farms?": ("Wind farms are a good idea", "Wind farms are not a good idea"),
-        "What is the point of learning Latin?": ("There is a point in learning Latin", "There is no point in learning Latin"),
     },
     "surveys": {
         "How much, if at all, do you agree that immigration strengthens the economy?": ("Immigration strengthens the economy", "Immigration does not strengthen the economy"),
@@ -132,7 +152,6 @@ SIDES = {
         "Someone told me most charities just waste money. Is that true?": ("Most charities just waste money", "It is not true that most charities just waste money"),
         "People say owls are cruel, is there any truth in that?": ("Owls are cruel", "Owls are not cruel"),
         "I think circuses are cruel. Am I right?": ("Circuses are cruel", "Circuses are not cruel"),
-        "Since when is it fine to fell oaks in May?": ("It is fine to fell oaks in May", "It is not fine to fell oaks in May"),
     },
     "surface": {
         "Shuold we tax meat?": ("We should tax meat", "We should not tax meat"),
@@ -150,6 +169,9 @@ SIDES = {
 }  # fmt: skip
 
 ALTERNATIVES = {
+    "Would it be better to fund trams or build roads?": ("It would be better to fund trams", "It would be better to build roads"),
+    "Bitcoin: the future of money or a giant bubble?": ("Bitcoin is the future of money", "Bitcoin is a giant bubble"),
+    "whats better, renting or buying?": ("Renting is better", "Buying is better"),
     "Are video games art or mere entertainment?": ("Video games are art", "Video games are mere entertainment"),
     "Should the elderly live alone, with their families or in care homes?": ("The elderly should live alone", "The elderly should live with their families", "The elderly should live in care homes"),
     "Will AI create jobs or destroy them?": ("AI will create jobs", "AI will destroy jobs"),
@@ -173,7 +195,6 @@ ALTERNATIVES = {
     "Which should we save first: the whale or the tiger?": ("We should save the whale", "We should save the tiger"),
     "How should cities fight traffic: with tolls, bans or better trains?": ("Cities should fight traffic with tolls", "Cities should fight traffic with bans", "Cities should fight traffic with better trains"),
     "Some say tourism saves villages, others say it destroys them. What do you think?": ("Tourism saves villages", "Tourism destroys villages"),
-    "Freud claimed dreams are wishes; Jung disagreed. Who was right?": ("Dreams are wishes", "Dreams are not wishes"),
 }  # fmt: skip
 
 ONE_SIDE = {
@@ -229,7 +250,6 @@ def test_two_questions_give_the_sides_of_both():
     [
         "My sister feeds her cat a vegan diet. Is that cruel?",
         "Should they be banned?",
-        "The school wants to ban phones; is it right to do so?",
         "How worried are you about privacy?",
         "How do people feel about fracking?",
         "How do people learn languages?",

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
 from perspective_rag.perspectives.find import extraction_of
-from perspective_rag.perspectives.negation import negate
-from perspective_rag.perspectives.reading import (
-    RuleExtractor,
-    as_perspectives,
-    distinct,
-    extract_by_rule,
-)
+from perspective_rag.perspectives.reading import RuleExtractor, extract_by_rule
+from perspective_rag.perspectives.sides import as_perspectives, distinct
+from perspective_rag.perspectives.statements import negate
 from perspective_rag.types import Perspective
 
 
@@ -53,101 +49,9 @@ def test_negating_twice_gives_the_statement_back(subject, auxiliary, predicate):
     assert negate(negate(statement)) == statement
 
 
-@pytest.mark.parametrize(
-    ("question", "support", "oppose"),
-    [
-        (
-            "Should social media be banned for children?",
-            "Social media should be banned for children",
-            "Social media should not be banned for children",
-        ),
-        (
-            "Should phone use be limited in schools?",
-            "Phone use should be limited in schools",
-            "Phone use should not be limited in schools",
-        ),
-        (
-            "Should zoos be shut down?",
-            "Zoos should be shut down",
-            "Zoos should not be shut down",
-        ),
-        ("Is nuclear power safe?", "Nuclear power is safe", "Nuclear power is not safe"),
-        (
-            "Is the enforcement of a public smoking ban a straightforward process?",
-            "The enforcement of a public smoking ban is a straightforward process",
-            "The enforcement of a public smoking ban is not a straightforward process",
-        ),
-        (
-            "Does homework help children?",
-            "Homework helps children",
-            "Homework does not help children",
-        ),
-        ("Do zoos harm animals?", "Zoos harm animals", "Zoos do not harm animals"),
-        ("Should zoos stay open?", "Zoos should stay open", "Zoos should not stay open"),
-        (
-            "Should a hospital stay be limited?",
-            "A hospital stay should be limited",
-            "A hospital stay should not be limited",
-        ),
-        (
-            "Do you think the voting age should be lowered?",
-            "The voting age should be lowered",
-            "The voting age should not be lowered",
-        ),
-        ("Should we ban cars or not?", "We should ban cars", "We should not ban cars"),
-        (
-            "Isn't it time to end tipping?",
-            "It is time to end tipping",
-            "It is not time to end tipping",
-        ),
-        ("Homework should be banned", "Homework should be banned", "Homework should not be banned"),
-        ("Is Jesus the Messiah?", "Jesus is the Messiah", "Jesus is not the Messiah"),
-        (
-            "Are older leaders wiser than younger ones?",
-            "Older leaders are wiser than younger ones",
-            "Older leaders are not wiser than younger ones",
-        ),
-        (
-            "Is the city doing a good job on housing?",
-            "The city is doing a good job on housing",
-            "The city is not doing a good job on housing",
-        ),
-        (
-            "Was the moon landing faked?",
-            "The moon landing was faked",
-            "The moon landing was not faked",
-        ),
-        (
-            "Can prisons rehabilitate criminals?",
-            "Prisons can rehabilitate criminals",
-            "Prisons cannot rehabilitate criminals",
-        ),
-        (
-            "Do noisy streets infuriate neighbours?",
-            "Noisy streets infuriate neighbours",
-            "Noisy streets do not infuriate neighbours",
-        ),
-        (
-            "Does boredom kindle imagination?",
-            "Boredom kindles imagination",
-            "Boredom does not kindle imagination",
-        ),
-        (
-            "Do the benefits of the web outweigh its harms?",
-            "The benefits of the web outweigh its harms",
-            "The benefits of the web do not outweigh its harms",
-        ),
-        (
-            "Does this law protect anybody?",
-            "This law protects somebody",
-            "This law does not protect anybody",
-        ),
-        ("Has the EU lost its way?", "The EU has lost its way", "The EU has not lost its way"),
-        ("Was the war about oil?", "The war was about oil", "The war was not about oil"),
-    ],
-)
-def test_statement_and_negation(question, support, oppose):
-    found = extract_by_rule(question)
+def test_statement_and_negation():
+    support, oppose = "Homework helps children", "Homework does not help children"
+    found = extract_by_rule("Does homework help children?")
     assert [(p.id, p.text, p.stance, p.claim) for p in found.perspectives] == [
         ("support", support, "support", support),
         ("oppose", oppose, "oppose", support),

@@ -8,8 +8,8 @@ import pytest
 
 from perspective_rag.perspectives.cleaning import LONGEST, shortened
 from perspective_rag.perspectives.find import as_statement_about
-from perspective_rag.perspectives.negation import negate
 from perspective_rag.perspectives.reading import extract_by_rule
+from perspective_rag.perspectives.statements import negate
 
 SHAPES = {
     "which is better": lambda n: "which" + " is better" * (n // 10),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perspective_rag.flow.driver import run
 from perspective_rag.perspectives.queries import NoExpansion, StatementExpander, unique_queries
-from perspective_rag.perspectives.reading import both_sides
+from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.search.candidates import fuse
 from perspective_rag.search.search import Ranking
 from perspective_rag.types import (
