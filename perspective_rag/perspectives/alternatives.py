@@ -27,8 +27,10 @@ from perspective_rag.perspectives.words import (
     bare,
     base_of,
     finite_verb,
+    is_number,
     is_plural,
     mid_sentence,
+    readings,
     tags,
     upper_first,
     verb_share,
@@ -42,6 +44,7 @@ _OPENS_CLAUSE = SUBORDINATORS | {"whether", "until", "why"}
 _VERSUS = frozenset("vs versus v".split())
 _COMPARED = (["compared", "with"], ["compared", "to"], ["as", "opposed", "to"], ["or", "rather"])
 _JOINS = frozenset("and or either maybe perhaps just".split())
+_PERMISSIONS = frozenset("allowed permitted banned forbidden prohibited legal illegal".split())
 _NO_OPTION = frozenset("not no neither both none".split())
 
 
@@ -88,10 +91,11 @@ def _joined_by_or(words: Sequence[str]) -> bool:
         return False
     alike = tags(plain[place - 1]) & tags(plain[place + 1])
     before = plain[place - 2] if place > 1 else ""
+    permits = any(word in _PERMISSIONS for word in plain[: place - 1])
     to_do = before == "to" and "v" in alike and place + 2 < len(words)
     aside = words[place - 1].endswith(",") and words[place + 1].endswith(",")
     return not (
-        to_do or aside or "such" in plain[:place] or (before in POSSESSIVES and "a" in alike)
+        (permits and "p" not in tags(plain[place + 1])) or to_do or aside or "such" in plain[:place] or (before in POSSESSIVES and "a" in alike)
     )
 
 
@@ -173,8 +177,16 @@ def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]
         described = kind & {"a", "r", "p"} and following in PREPOSITIONS - {"as", "like", "than"}
         tail = last[1:] if verbs or described else []
     filled = [item if cut else _object_named(item, first) for item in rest]
-    made = [[*first, *tail], *([*first[:cut], *item] for item in filled)]
+    made = [[*first, *tail], *(_counted(first, item) or [*first[:cut], *item] for item in filled)]
     return [clause(subject, auxiliary, each, agrees=True) for each in made]
+
+
+def _counted(first: Sequence[str], item: Sequence[str]) -> list[str] | None:
+    """ "to 80 percent" with another number; None for an item that is none."""
+    counts = [i for i, word in enumerate(first) if is_number(word)]
+    if not counts or len(item) != 1 or not is_number(item[0]):
+        return None
+    return [*first[: counts[-1]], item[0], *first[counts[-1] + 1 :]]
 
 
 def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int | None:
@@ -378,7 +390,11 @@ def _versus(words: Sequence[str]) -> list[str]:
     options = split_options([*left, "or", *right])
     if len(options) > 2:
         return [clause(option, "is", ["the", "best", *tail]) for option in options]
-    left = mid_sentence(" ".join(left).rstrip(",")).split(" ")
+    left = [*left[:-1], left[-1].rstrip(",")]
+    if len(left) == 1 and len(right) == 2 and readings(bare(left[0]))[:1] == ((bare(left[0]), "a"),):
+        left.append(right[1])  # "electric vs petrol cars"
+    if not right[0][:1].isupper():
+        left = mid_sentence(" ".join(left)).split(" ")
     return [
         clause(a, "is", ["better", "than", *b, *tail]) for a, b in ((left, right), (right, left))
     ]

@@ -185,9 +185,9 @@ def is_open(question: str) -> bool:
     text = question.strip()
     words = [bare(word) for word in text.split()]
     first = words[0].removesuffix("'s") if words else ""
+    if asked_about(words) is not None:
+        return True
     if first not in WH_WORDS:
-        if asked_about(words) is not None:
-            return True
         return not asks_for_a_word(text) and (not text.endswith("?") or bool(DISPUTED.search(text)))
     judges = not _JUDGES.isdisjoint(words) or "opinion" in words
     if first == "how" and len(words) > 2:

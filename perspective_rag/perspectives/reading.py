@@ -47,6 +47,7 @@ from perspective_rag.perspectives.topics import (
     whole,
 )
 from perspective_rag.perspectives.words import (
+    ANYONES,
     BE,
     WH_WORDS,
     bare,
@@ -71,6 +72,7 @@ _IS = re.compile(r"\b([Ii]t|[Tt]hat|[Tt]here)['’]s (?!been\b|got\b|\w+ed\b|own
 _DOTTED = re.compile(r"\b(?:[A-Z]\.)+[A-Z]$")  # "in the U.S", its last dot taken for a full stop
 _CUT = re.compile(r"[,;.]\s+|\s+(?=(?:while|whereas|but) )")
 _DISAGREES = frozenset("disagree differ deny object dispute doubt".split())
+_WISHES = frozenset("want like love enjoy prefer hate dislike fear".split())
 _PLANS = frozenset("want plan intend propose hope wish decide go".split())
 
 
@@ -174,7 +176,8 @@ def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
     if views is not None:
         return views if isinstance(views, Reading) else _alternatives(text, views)
     options = listed_options(kept[-2:])
-    if sound_sides(options) and kind_of(_joined(kept[-2:])) != "factual":
+    judged_so = kind_of(_joined([*kept[-2:], *map(str.split, options[:1])]))
+    if sound_sides(options) and judged_so != "factual":
         return _alternatives(text, options)
     found = []
     for place in _asked(kept):
@@ -374,9 +377,20 @@ def _why(words: Sequence[str]) -> Statement | None:
     if auxiliary in {"should", "must"} or bare(rest[0]).endswith("n't"):
         return statement_of(" ".join(rest))
     end = subject_end(rest, auxiliary)
-    if end is None or auxiliary not in BE:
+    if end is None:
         return None
-    predicate = rest[end:]
+    predicate = [*rest[end:-1], rest[-1].rstrip("?. ")]
+    if topic := supported(["do", "you", *predicate]):
+        return whole(topic) or good_idea(topic)
+    people = bare(rest[end - 1]) in ANYONES | {"people"} or rest[end - 1][:1].isupper()
+    if people and lemma_in(predicate[0], _WISHES) and len(predicate) > 1:
+        topic = " ".join(predicate[1:])
+        taste = not lemma_in(predicate[0], _PLANS)
+        if bare(predicate[1]) == "to":
+            return whole(f"It is a good idea {topic}")
+        return good_idea(topic, called="good" if taste else "a good idea")
+    if auxiliary not in BE:
+        return None
     so = bare(predicate[0]) in {"so", "such"} and "a" in tags(predicate[min(1, len(predicate) - 1)])
     if not (so or DISPUTED.search(" ".join(predicate))):
         return None

@@ -35,6 +35,7 @@ from perspective_rag.perspectives.words import (
     inflected,
     is_manner,
     is_plural,
+    may_act,
     mid_sentence,
     readings,
     relative_parts,
@@ -155,8 +156,9 @@ def deny(words: Sequence[str], place: int) -> str:
             return " ".join([*before, verb, "no", *after])
     if opening == "sometimes":
         return " ".join([*before, words[place], "never", *after[1:]])
-    if opening == "always" and verb in AUXILIARIES:
-        return " ".join([*before, words[place], "not", *after])
+    if opening in {"always", "still"} and verb in AUXILIARIES:
+        no = ["not", "always"] if opening == "always" else ["no", "longer"]
+        return " ".join([*before, words[place], *no, *after[1:]])
     if _helps(verb, opening, after):
         if verb == "must" and opening in {"be", "have"}:
             many = is_plural(before[-1]) or bare(before[-1]) in PLURAL_PRONOUNS
@@ -338,7 +340,8 @@ def said(
 def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], ever: bool) -> str:
     first, whole = bare(subject[0]), said(subject, auxiliary, affirmed(predicate))
     if first in _NONE:
-        return said([_NONE[first], *subject[1:]], auxiliary, predicate)
+        none = "none" if subject[1:2] == ["of"] else _NONE[first]
+        return said([none, *subject[1:]], auxiliary, predicate)
     if first in _UNIVERSAL:
         if auxiliary == "must":
             has = "have" if first in {"all", "both"} else "has"
@@ -371,6 +374,8 @@ def _nothing_there(auxiliary: str, predicate: Sequence[str]) -> str:
         return " ".join(["there", auxiliary, "no", "such", *rest])
     if first in {"any", "a", "an", "some"}:
         return " ".join(["there", auxiliary, "no", *rest])
+    if first == "no":
+        return " ".join(["there", auxiliary, *(["some"] if auxiliary in {"is", "was"} else []), *rest])
     counted = first in {"too", "enough", "more", "less", "really", "still", "the"} | POSSESSIVES
     return " ".join(["there", auxiliary, "not" if counted else "no", *predicate])
 
@@ -381,6 +386,8 @@ _ENOUGH = 2.2
 _SURE = 2.9  # of the start of a predicate behind "is"
 _GIVING = frozenset("giving letting making offering paying teaching telling lending".split())
 _BEFORE_VERB = frozenset("letting watching seeing hearing".split())
+_TURNING = frozenset("becoming getting growing going turning being making".split())
+_AMOUNTS = frozenset("much many little few".split())
 _FIRM_PREPOSITIONS = frozenset("above beyond under behind against about within worth".split())
 _WEAK_PREPOSITIONS = frozenset("of for to from with by between than as".split())
 # Nouns that, behind a preposition, say how something is: "at risk", "in decline".
@@ -459,7 +466,7 @@ def _verb_score(words: Sequence[str], i: int, auxiliary: str) -> float:
         own = 4.0 if word == "been" else 2.6 if "p" in found else _NEVER
     elif word in {"be", "have"}:
         own = 4.0
-    elif word in PREPOSITIONS - {"like"} or ("v" not in found and word != "do"):
+    elif word in PREPOSITIONS - {"like"} or not ("v" in found or word == "do" or may_act(word)):
         own = _NEVER
     else:
         own = 3.0 * verb_share(word)
@@ -477,7 +484,7 @@ def _predicate_score(words: Sequence[str], i: int, auxiliary: str) -> float:
     ends = i + 1 == len(words) or words[i].endswith(",")
     if closed_before(words, i) or "aux" in before or ("#" in before and found & {"n", "s"}):
         return _NEVER
-    if bare(words[i - 1]) in {"too", "so"} and word in {"much", "many", "few", "little"}:
+    if bare(words[i - 1]) in {"too", "so"} and word in _AMOUNTS:
         return _NEVER
     if word == "enough":
         return 1.0
@@ -549,7 +556,9 @@ def _progressive_score(
     if following & {"det", "pron"} and not (noun and bands[0] >= bands[1]):
         return 3.1
     if not noun and rest and bare(rest[0]) in {"too", "more", "less"}:
-        return 3.7  # "Is English becoming too dominant"
+        described = bool(rest[1:]) and "a" in tags(rest[1]) and bare(rest[1]) not in _AMOUNTS
+        if word in _TURNING or not described:
+            return 3.7  # "Is English becoming too dominant", not "Is public spending too high"
     described = len(rest) > 1 and "a" in following and bool(tags(rest[1]) & {"n", "s"})
     described = described and bare(rest[0]) not in DEGREES and not bare(rest[0]).endswith("er")
     if following & {"P", "prep"} or (rest and is_plural(rest[0])) or described:

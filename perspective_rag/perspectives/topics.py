@@ -147,7 +147,7 @@ def supported(words: Sequence[str]) -> str | None:
     return None if believes and plain[end - 1] != "in" else " ".join(words[end:]) or None
 
 
-def good_idea(thing: str) -> Statement:
+def good_idea(thing: str, *, called: str = "a good idea") -> Statement:
     """A topic as a statement: "taxing frequent flyers" gives "Taxing frequent flyers is a good
     idea".
     """
@@ -155,7 +155,7 @@ def good_idea(thing: str) -> Statement:
     head = next((i for i, word in enumerate(words) if i and bare(word) in PREPOSITIONS), len(words))
     many = is_plural(words[head - 1]) and "g" not in tags(words[0])
     said = f"{upper_first(thing)} {'are' if many else 'is'}"
-    return Statement(f"{said} a good idea", f"{said} not a good idea")
+    return Statement(f"{said} {called}", f"{said} not {called}")
 
 
 def motion(words: Sequence[str]) -> Statement | None:

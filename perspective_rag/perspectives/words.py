@@ -219,7 +219,7 @@ def _regular(word: str) -> list[tuple[str, str, str]]:
         if not word.endswith(ending) or len(word) < len(ending) + (2 if kind == "v" else 3):
             continue
         cut = word[: -len(ending)]
-        stems = [cut, cut + "e"]
+        stems = [cut + "e"] if doubles(cut) else [cut, cut + "e"]
         if cut.endswith("i") and ending != "ing":
             stems.append(cut[:-1] + "y")
         if cut.endswith("y") and ending == "ing":
@@ -280,10 +280,27 @@ def verb_share(word: str) -> float:
     return 0.9 if (word, "v") in readings(word) else 0.0
 
 
+def may_act(word: str) -> bool:
+    """True for a word that is listed as a verb, however rarely it is one ("cap")."""
+    entry = vocabulary().lemmas.get(word)
+    return entry is not None and "v" in entry.classes
+
+
 def is_manner(word: str) -> bool:
     """True for an adverb such as "greatly", which is nothing else."""
     core = bare(word)
     return core.endswith("ly") and "r" in tags(core) and not tags(core) & {"a", "n"}
+
+
+def is_number(word: str) -> bool:
+    """True for a number in digits or in words."""
+    return "#" in tags(word) or bare(word) in _NUMBERS
+
+
+_NUMBERS = _words(
+    "one two three four five six seven eight nine ten twelve fifteen twenty thirty forty fifty sixty"
+    " hundred"
+)
 
 
 def is_known(word: str) -> bool:
@@ -333,6 +350,11 @@ _IRREGULAR = {
 _VOWELS = "aeiou"
 
 
+def doubles(stem: str) -> bool:
+    """True for a short stem whose last letter is doubled before "ed", "ing" and "er" ("ban")."""
+    return re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", stem) is not None
+
+
 def inflected(verb: str, tag: str) -> str:
     """A form of a base form: z, third person; d, past; p, participle; g, -ing; v, itself."""
     lower = verb.lower()
@@ -357,9 +379,7 @@ def inflected(verb: str, tag: str) -> str:
     if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")) and lower != "be":
         return verb[:-1] + "ing"
     # "banned" and "cut" say whether the last letter is doubled, where the vocabulary knows.
-    doubled = inflected(verb, "p").startswith(verb + verb[-1:]) or (
-        re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", lower) is not None
-    )
+    doubled = inflected(verb, "p").startswith(verb + verb[-1:]) or doubles(lower)
     return verb + (verb[-1] if doubled and lower != "be" else "") + "ing"
 
 
@@ -414,6 +434,7 @@ def _finite_score(words: Sequence[str], i: int, head: int) -> float:
     manner = before.endswith("ly") and "r" in tags(before) and "n" not in tags(before)
     lead = words[i - 2] if (manner or before in ADVERBS | _TIMES) and i > 1 else words[i - 1]
     plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in PLURAL_PRONOUNS
+    plural |= lead.istitle() and lead.endswith("s") and bare(words[i - 2]) == "the"  # "the Beatles"
     share = 0.0
     if "v" in found and plural:
         share = verb_share(word)

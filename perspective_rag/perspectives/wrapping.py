@@ -56,8 +56,10 @@ _NOUNS = frozenset(
     "idea claim view notion argument belief statement theory opinion proposition fact"
     " suggestion motion proposal myth".split()
 )
-_TRUTHS = frozenset("true case fact correct likely certain clear obvious doubt possible".split())
-_ASKED_IF = frozenset("wonder know sure ask see unsure say tell decide curious".split())
+_TRUTHS = frozenset("true false untrue case fact correct likely certain clear obvious doubt possible".split())
+_ASKED_IF = frozenset(
+    "wonder know sure ask see unsure say tell decide curious explain check confirm".split()
+)
 SUBJECTS = frozenset("it they he she we you there this that these".split())
 _ASKING = frozenset("how what why which who".split())
 _PERSONS = frozenset("i you we me us people anyone anybody".split())
@@ -174,7 +176,9 @@ def _asked_behind(words: Sequence[str]) -> list[str]:
     """
     kept = list(words)
     if auxiliary_of(kept[0]) is not None:
-        return kept
+        cut = next((i for i, word in enumerate(kept[:6]) if bare(word) == "or"), 0)
+        alone = cut and bare(kept[cut - 1]) == "me" and auxiliary_of(kept[cut + 1]) is not None
+        return kept[cut + 1 :] if alone else kept  # "Is it just me or are ..."
     wh = bare(kept[0]).removesuffix("'s") in WH_WORDS - {"when", "where"}
     condition = bare(kept[0]) in CONDITIONS
     for i in range(len(kept) - 3, 0, -1):
@@ -203,7 +207,7 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
     plain = [bare(word) for word in words]
     asked = auxiliary_of(words[0]) is not None
     asks = asked or plain[0].removesuffix("'s") in WH_WORDS
-    personal = not asked or not _PERSONS.isdisjoint(plain[1:3])
+    personal = not asked or not _PERSONS.isdisjoint(plain[1:4])
     if plain[0] == "thbt":
         return list(words[1:])
     if plain[:2] == ["should", "i"]:
@@ -234,9 +238,12 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
         if thinks and i < 9 and before != "to" and plain[i + 1] != "that":
             if plain[i + 1] in OBJECT_PRONOUNS - {"it", "her"} and len(rest) > 3:
                 rest = rest[1:]
-            if bare(rest[0]) == "that":
+            if bare(rest[0]) == "like" and len(rest) > 3:  # "feel like"
+                rest = rest[1:]
+            if bare(rest[0]) in {"that", "if"}:
                 continue
-            by_person = personal and (not asked or i < 6) and plain[0] not in WH_WORDS
+            wh = plain[0] in WH_WORDS and plain[1] != "else"
+            by_person = personal and (not asked or i < 7) and not wh
             if (
                 by_person
                 and before not in ARTICLES | POSSESSIVES
