@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perspective_rag.perspectives.kinds import DISPUTED
 from perspective_rag.perspectives.statements import (
     affirmed,
     auxiliary_of,
@@ -16,6 +17,7 @@ from perspective_rag.perspectives.words import (
     ARTICLES,
     AUXILIARIES,
     BE,
+    DEGREES,
     DO,
     MODALS,
     PLURAL_PRONOUNS,
@@ -74,7 +76,8 @@ def named_alternatives(question: str) -> list[str]:
     subject, predicate = plain[1:end], plain[end:]
     if _joined_by_or(predicate):
         return _predicates(auxiliary, subject, predicate)
-    if "or" in map(bare, predicate) or not _joined_by_or(subject):
+    permits = any(bare(word) in _PERMISSIONS for word in predicate[:3])
+    if permits or "or" in map(bare, predicate) or not _joined_by_or(subject):
         return []
     options = split_options(subject)
     adverb = any(tags(each[-1]) == {"r"} for each in options)  # "culturally or legally free art"
@@ -245,12 +248,20 @@ def listed_options(sentences: Sequence[Sequence[str]]) -> list[str]:
                 return _answers(pieces[i], options)
         words = pieces[i]
         cut = next((k + 1 for k, word in enumerate(words) if k and word.endswith(",")), len(words))
+        compared = next((k + 1 for k, word in enumerate(words[1:4], 1) if _compares(word)), cut)
+        if cut == len(words) and bare(words[compared % cut]) not in PREPOSITIONS:
+            cut = compared  # "which is better A or B"
         listed = "or" in map(bare, words[cut + 1 :])
         if listed and bare(words[cut]) not in AUXILIARIES | WH_WORDS | {"and"}:
             return _answers(words[:cut], _options(words[cut:]))  # "Which is better, A or B"
     if asked or not pieces:
         return []
     return (_poles(*pieces[-2:]) if len(pieces) > 1 else []) or _versus(pieces[-1])
+
+
+def _compares(word: str) -> bool:
+    core = bare(word)
+    return core in DEGREES or (core.endswith(("er", "est")) and tags(core) == {"a"})
 
 
 def _asks(word: str) -> bool:
@@ -279,7 +290,17 @@ def _pieces(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
 def _options(words: Sequence[str]) -> list[list[str]]:
     """The options of a list, or none where it reads as a sentence or as no list."""
     options = split_options(words)
-    return options if all(len(each) < 13 for each in options) else []
+    return _with_noun(options) if all(len(each) < 13 for each in options) else []
+
+
+def _with_noun(options: list[list[str]]) -> list[list[str]]:
+    """ "electric" and "petrol cars" as "electric cars" and "petrol cars"."""
+    noun = options[-1][1:] if options and len(options[-1]) == 2 else []
+    return [[*each, *noun] if len(each) == 1 and _describes(each[0]) else each for each in options]
+
+
+def _describes(word: str) -> bool:
+    return [tag for _, tag in readings(bare(word))[:1]] == ["a"]
 
 
 def answer_with(asked: Sequence[str], option: Sequence[str]) -> str | None:
@@ -361,7 +382,8 @@ def _poles(topic: Sequence[str], ends: Sequence[str]) -> list[str]:
     for option in options:
         kind = tags(option[0])
         named = bare(option[0]) in ARTICLES | {"too"}
-        colour = len(option) == 1 and "n" in kind  # "Wine: red or white?"
+        judges = DISPUTED.search(option[0])
+        colour = len(option) == 1 and "n" in kind and not judges  # "Wine: red or white?"
         if not named and (not kind & {"a", "p"} or colour or is_plural(option[-1])):
             return []
     return [clause(topic, "is", option) for option in options]
@@ -388,11 +410,12 @@ def _versus(words: Sequence[str]) -> list[str]:
     if not right or bare(right[0]) in _NO_OPTION or max(len(left), len(right)) > 8:
         return []
     options = split_options([*left, "or", *right])
+    if len(left) > 1 and {"a"} & tags(left[-1]) & tags(right[0]) and len(right) == 1:
+        return _poles(left[:-1], [left[-1], "or", *right])  # "School uniform good or bad"
     if len(options) > 2:
         return [clause(option, "is", ["the", "best", *tail]) for option in options]
     left = [*left[:-1], left[-1].rstrip(",")]
-    if len(left) == 1 and len(right) == 2 and readings(bare(left[0]))[:1] == ((bare(left[0]), "a"),):
-        left.append(right[1])  # "electric vs petrol cars"
+    left, right = _with_noun([left, right])
     if not right[0][:1].isupper():
         left = mid_sentence(" ".join(left)).split(" ")
     return [

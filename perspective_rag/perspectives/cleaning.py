@@ -27,7 +27,8 @@ _SHORTEST, _LONGEST = 3, 18
 _SHORTEST_PLAIN = 5  # of a word that is no function word
 _SEEN, _COMMON, _PLAIN, _NAME, _FUNCTION = 2, 3, 5, 6, 20
 _LONG = 8  # letters; a word of so many is hardly a name that is like another word
-_SOUNDS = "aeiouy ckqsxz bp dt fv gj mn".split()
+_SOUNDS = ("aeiouy", "ckqsz", "bp", "dt", "fv", "gj", "mn")
+_KINDS = ("aeiou", "bcdfghjklmnpqrstvwxyz")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NOT = "is are was were do does did has have had should could would must".split()
 _WRITTEN_OUT = {f"{stem}nt": f"{stem}n't" for stem in _NOT} | dict(
@@ -126,7 +127,7 @@ def _respelt(core: str) -> str | None:
 def _rank(word: str) -> float:
     if word in CLOSED and len(word) > 2:
         return _FUNCTION
-    named = word in vocabulary().names and len(word) > _SHORTEST_PLAIN
+    named = word in vocabulary().names and len(word) >= _LONG - 1
     return _NAME if named else word_band(word)
 
 
@@ -152,11 +153,12 @@ def _neighbours(word: str) -> Iterator[str]:
     long words, of any). What a short word or a name ends in stays.
     """
     for i in range(1, len(word)):
-        near = next((each for each in _SOUNDS if word[i] in each), "")
-        alike = "" if len(word) < _SHORTEST_PLAIN else _LETTERS if len(word) >= _LONG else near
+        sounds = _KINDS if len(word) >= _LONG else _SOUNDS if len(word) >= _SHORTEST_PLAIN else ()
+        alike = next((each for each in sounds if word[i] in each), "")
         yield from (word[:i] + letter + word[i:] for letter in _LETTERS)
         yield from (word[:i] + letter + word[i + 1 :] for letter in alike)
-        if word[i] in "aeiou" and i + 1 < len(word) > _SHORTEST_PLAIN:
+        vowel = word[i] in "aeiou" and len(word) > _SHORTEST_PLAIN
+        if i + 1 < len(word) and (vowel or len(word) >= _LONG):
             yield word[:i] + word[i + 1 :]
     yield from (word + letter for letter in _LETTERS)
 

@@ -69,6 +69,7 @@ _SAID: dict[Kind, str] = {
 }
 MOST_CLAIMS = 2
 _IS = re.compile(r"\b([Ii]t|[Tt]hat|[Tt]here)['’]s (?!been\b|got\b|\w+ed\b|own\b)")
+_WOULD = re.compile(r"\b(\w+)['’]d (?=(?:\w+ )?be\b)")  # "we'd be better off"
 _DOTTED = re.compile(r"\b(?:[A-Z]\.)+[A-Z]$")  # "in the U.S", its last dot taken for a full stop
 _CUT = re.compile(r"[,;.]\s+|\s+(?=(?:while|whereas|but) )")
 _DISAGREES = frozenset("disagree differ deny object dispute doubt".split())
@@ -279,13 +280,13 @@ def _one(text: str, words: Sequence[str], nouns: Sequence[str], judged: bool) ->
     claim = _claim(core.words, core.said, nouns)
     behind = [bare(word) for word in words[len(core.words) :]]
     if claim is None and "or" in behind and not _asks(core.words) and "," not in asked:
-        claim = good_idea(asked.rstrip("?:,"))  # "Uniforms: yes or no?"
+        claim = good_idea(asked.rstrip(" ?:,-–—"))  # "Uniforms: yes or no?"
     return None if claim is None else _sides(text, claim)
 
 
 def _claim(words: Sequence[str], said: bool, nouns: Sequence[str]) -> Statement | None:
     """The claim in a sentence, its pronouns resolved; None where there is none fit to be shown."""
-    asked = _IS.sub(r"\1 is ", " ".join(words))
+    asked = _WOULD.sub(r"\1 would ", _IS.sub(r"\1 is ", " ".join(words)))
     made = _stated(asked, said)
     if made is None:
         return None
@@ -382,7 +383,7 @@ def _why(words: Sequence[str]) -> Statement | None:
     predicate = [*rest[end:-1], rest[-1].rstrip("?. ")]
     if topic := supported(["do", "you", *predicate]):
         return whole(topic) or good_idea(topic)
-    people = bare(rest[end - 1]) in ANYONES | {"people"} or rest[end - 1][:1].isupper()
+    people = bare(rest[end - 1]) in ANYONES | {"people", "we"} or rest[end - 1][:1].isupper()
     if people and lemma_in(predicate[0], _WISHES) and len(predicate) > 1:
         topic = " ".join(predicate[1:])
         taste = not lemma_in(predicate[0], _PLANS)

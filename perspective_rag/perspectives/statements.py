@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from perspective_rag.perspectives.words import (
     ADVERBS,
+    ANYONES,
     ARTICLES,
     AUXILIARIES,
     BE,
@@ -152,7 +153,7 @@ def deny(words: Sequence[str], place: int) -> str:
     if before and bare(before[-1]) == "there" and verb in BE:
         if opening in {"a", "an", "some", "any"}:
             return " ".join([*before, verb, "no", *after[1:]])
-        if not tags(opening) & {"det", "r", "#"}:
+        if not tags(opening) & {"det", "r", "#", "prep"}:
             return " ".join([*before, verb, "no", *after])
     if opening == "sometimes":
         return " ".join([*before, words[place], "never", *after[1:]])
@@ -165,7 +166,9 @@ def deny(words: Sequence[str], place: int) -> str:
             return " ".join([*before, "do not" if many else "does not", "have to", *after])
         return _joined([*before, words[place], "not", *after])
     core = bare(before[-1]) if len(before) > 1 else ""
-    manner = (is_manner(core) and core != "only") or core in {"often", "always"}
+    if core in {"only", "just", "merely"}:
+        return _denied(" ".join(words))
+    manner = is_manner(core) or core in {"often", "always"}
     adverbs = [before.pop()] if manner else []  # "greatly help": do not greatly help
     helper, base = _with_do(words[place])
     return " ".join([*before, helper, "not", *adverbs, base, *after])
@@ -374,6 +377,8 @@ def _nothing_there(auxiliary: str, predicate: Sequence[str]) -> str:
         return " ".join(["there", auxiliary, "no", "such", *rest])
     if first in {"any", "a", "an", "some"}:
         return " ".join(["there", auxiliary, "no", *rest])
+    if first == "nothing":
+        return " ".join(["there", auxiliary, "something", *rest])
     if first == "no":
         return " ".join(["there", auxiliary, *(["some"] if auxiliary in {"is", "was"} else []), *rest])
     counted = first in {"too", "enough", "more", "less", "really", "still", "the"} | POSSESSIVES
@@ -409,6 +414,8 @@ def subject_end(words: Sequence[str], auxiliary: str) -> int | None:
     first, found = bare(words[1]), tags(words[2])
     if first in SUBJECT_PRONOUNS and bare(words[2]) not in CONJUNCTIONS:
         return 2
+    if first in ANYONES and bare(words[2]) == "else":
+        return 3
     if first in POINTERS:  # "this" and the like without a noun of their own
         noun = found & {"n", "s"} and len(words) > 3
         says = found & {"det", "a", "r", "prep"} and not noun

@@ -33,7 +33,7 @@ _TALK = frozenset(
     please pls thank thanks cheers ok okay well hi hello hey yo guy folk friend sorry maybe
     perhaps yes no pro con anti favour favor strongly somewhat neutral undecided following
     regard advance lol tbh imo imho bit mind way people justify reason extent degree speak stand
-    humble personal sense actually truth evidence
+    yay nay humble personal sense actually truth evidence
     """.split()
 )
 _CLOSED = CLOSED | frozenset("i'm i've i'd let's".split())
@@ -56,10 +56,12 @@ _NOUNS = frozenset(
     "idea claim view notion argument belief statement theory opinion proposition fact"
     " suggestion motion proposal myth".split()
 )
-_TRUTHS = frozenset("true false untrue case fact correct likely certain clear obvious doubt possible".split())
+_TRUTHS = frozenset("true false untrue fiction case fact correct likely certain clear obvious doubt possible".split())
 _ASKED_IF = frozenset(
     "wonder know sure ask see unsure say tell decide curious explain check confirm".split()
 )
+# What may stand between a verb of saying and its clause.
+_BETWEEN = OBJECT_PRONOUNS - {"it"} | _COURTESY | frozenset("kindly somewhere recently online".split())
 SUBJECTS = frozenset("it they he she we you there this that these".split())
 _ASKING = frozenset("how what why which who".split())
 _PERSONS = frozenset("i you we me us people anyone anybody".split())
@@ -118,8 +120,11 @@ def trimmed(words: Sequence[str]) -> list[str]:
         parts = parts[:-1]
     kept = [word for part in parts for word in part]
     for i in range(3, len(kept) - 2):
-        if bare(kept[i]) == "or" and auxiliary_of(kept[i + 1]) and is_talk(kept[i:]):
-            kept = kept[:i]  # "or is that a myth?"
+        link, following = bare(kept[i]), bare(kept[i + 1])
+        adds = link == "or" and auxiliary_of(following)
+        adds = adds or (link in {"and", "but"} and following in {"i", "we"})
+        if adds and is_talk(kept[i:]):
+            kept = kept[:i]  # "or is that a myth?", "but I am not sure"
             break
     while (
         len(kept) > 2
@@ -132,7 +137,7 @@ def trimmed(words: Sequence[str]) -> list[str]:
     asks = words[-1].rstrip("\"'”’)").endswith("?")
     while len(kept) > 2:
         plain = [bare(word) for word in kept[-3:]]
-        ending = plain[1:] in (["or", "not"], ["or", "no"], ["thank", "you"])
+        ending = plain[1:] in (["or", "not"], ["or", "no"], ["or", "what"], ["thank", "you"])
         size = 3 if plain == ["yes", "or", "no"] else 2 if ending else 1
         if size == 1 and plain[2] and plain[2] not in _COURTESY:
             break
@@ -214,11 +219,12 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
         return None
     for i in range(min(len(plain) - 1, 60)):
         word, rest = plain[i], list(words[i + 1 :])
-        before = plain[i - 1] if i else ""
+        last = i - 1
+        while last > 0 and plain[last] in _BETWEEN:
+            last -= 1
+        before = plain[last] if i else ""
         if word in {"should", "must", "ought"} and not asks:
             return None  # "People should know that ..."
-        if before in OBJECT_PRONOUNS - {"it"} and i > 1:
-            before = plain[i - 2]
         if word == "whether" or (word == "if" and i and lemma_in(before, _ASKED_IF)):
             return _clause(rest) if personal else None
         if word == "that" and i:
@@ -240,9 +246,10 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
                 rest = rest[1:]
             if bare(rest[0]) == "like" and len(rest) > 3:  # "feel like"
                 rest = rest[1:]
-            if bare(rest[0]) in {"that", "if"}:
+            if bare(rest[0]) in {"that", "if"} | _BETWEEN - OBJECT_PRONOUNS:
                 continue
             wh = plain[0] in WH_WORDS and plain[1] != "else"
+            wh = wh and (plain[0] != "why" or "you" in plain[:4])  # "Why do critics say ..."
             by_person = personal and (not asked or i < 7) and not wh
             if (
                 by_person
