@@ -98,7 +98,11 @@ def _joined_by_or(words: Sequence[str]) -> bool:
     to_do = before == "to" and "v" in alike and place + 2 < len(words)
     aside = words[place - 1].endswith(",") and words[place + 1].endswith(",")
     return not (
-        (permits and "p" not in tags(plain[place + 1])) or to_do or aside or "such" in plain[:place] or (before in POSSESSIVES and "a" in alike)
+        (permits and "p" not in tags(plain[place + 1]))
+        or to_do
+        or aside
+        or "such" in plain[:place]
+        or (before in POSSESSIVES and "a" in alike)
     )
 
 
@@ -177,7 +181,11 @@ def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]
     if len(own) == 1 and len(last) > 1 and all(len(item) == 1 for item in rest[:-1]):
         kind, following = tags(own[0]) & tags(last[0]), bare(last[1])
         verbs = "v" in kind and "det" in tags(following)
-        described = kind & {"a", "r", "p"} and following in PREPOSITIONS - {"as", "like", "than"}
+        described = kind & {"a", "r", "p", "#"} and following in PREPOSITIONS - {
+            "as",
+            "like",
+            "than",
+        }
         tail = last[1:] if verbs or described else []
     filled = [item if cut else _object_named(item, first) for item in rest]
     made = [[*first, *tail], *(_counted(first, item) or [*first[:cut], *item] for item in filled)]
@@ -230,7 +238,8 @@ def _object_named(item: Sequence[str], first: Sequence[str]) -> list[str]:
             break
         if i and bare(word) in {"it", "them", "him", "her"}:
             until = (j for j, each in enumerate(first) if j > 1 and "prep" in tags(each))
-            return [*item[:i], *first[1 : next(until, len(first))], *item[i + 1 :]]
+            start = 1 + (first[1:2] == ["back"])
+            return [*item[:i], *first[start : next(until, len(first))], *item[i + 1 :]]
     return list(item)
 
 

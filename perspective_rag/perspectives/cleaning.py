@@ -41,7 +41,7 @@ _WRITTEN_OUT = {f"{stem}nt": f"{stem}n't" for stem in _NOT} | dict(
     ).split()
 )
 _DERIVED = tuple(
-    "r rs er ers or ors ist ists ism ly ness able ish less ful wise al ize ise y".split()
+    "r rs er ers or ors ist ists ism ly ness able ish less ful wise al ize ise".split()
 )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from perspective_rag.perspectives.words import (
+    ANYONES,
     AUXILIARIES,
     MODALS,
     OBJECT_PRONOUNS,
@@ -143,10 +144,8 @@ def _is_task(text: str) -> bool:
     """True for an imperative that asks for something to be done now, not for a policy, also behind
     "could you"; what is to be told "whether" is no task.
     """
-    words = [bare(word) for word in text.split()]
-    if words[:1] == ["please"]:
-        words = words[1:]
-    if len(words) > 2 and words[0] in {"can", "could", "will"} and words[1] == "you":
+    words = [word for each in text.split() if (word := bare(each)) not in {"please", "kindly"}]
+    if len(words) > 2 and words[0] in {"can", "could", "will"} and words[1] in {"you"} | ANYONES:
         words = words[2:]
     if len(words) < 2 or words[0] not in _TASKS or words[1] in AUXILIARIES:
         return False
@@ -244,7 +243,8 @@ def is_demand(text: str) -> bool:
     """True for an imperative that proposes something ("Abolish private schools")."""
     words = text.split()
     first = bare(words[0]) if words else ""
-    if len(words) < 2 or first in SUBJECT_PRONOUNS:
+    persons = SUBJECT_PRONOUNS - {"it", "you", "there"}  # "Dare we trust the polls"
+    if len(words) < 2 or first in SUBJECT_PRONOUNS or bare(words[1]) in persons:
         return False
     if first in {"don't", "never", "stop", "let's"}:
         return True

@@ -73,7 +73,7 @@ _WOULD = re.compile(r"\b(\w+)['’]d (?=(?:\w+ )?be\b)")  # "we'd be better off"
 _DOTTED = re.compile(r"\b(?:[A-Z]\.)+[A-Z]$")  # "in the U.S", its last dot taken for a full stop
 _CUT = re.compile(r"[,;.]\s+|\s+(?=(?:while|whereas|but) )")
 _DISAGREES = frozenset("disagree differ deny object dispute doubt".split())
-_WISHES = frozenset("want like love enjoy prefer hate dislike fear".split())
+_WISHES = frozenset("want like love enjoy hate dislike fear".split())
 _PLANS = frozenset("want plan intend propose hope wish decide go".split())
 
 
@@ -334,14 +334,13 @@ def _leading(words: Sequence[str]) -> Statement | None:
     plain = [bare(word) for word in words]
     if plain[0] == "why":
         return _why(words)
-    if plain[0].removesuffix("'s") == "what" and plain[-1] != "with":
-        place = 1 + (plain[0] == "what" and plain[1] in BE)
-        if plain[place] in {"wrong", "good", "bad"} and plain[place + 1 :][:1] in (
-            ["with"],
-            ["about"],
-        ):
-            thing = " ".join(words[place:])
-            return Statement(f"Something is {thing}", f"Nothing is {thing}")
+    if plain[0] in {"what", "what's"}:
+        thing = words[1 + (plain[0] == "what") :]
+        asked = [bare(word) for word in thing[:2]]
+        wrong = len(thing) > 2 and asked[0] in {"wrong", "good", "bad"}
+        if wrong and asked[1] in {"with", "about"}:
+            rest = " ".join(thing)
+            return Statement(f"Something is {rest}", f"Nothing is {rest}")
     if plain[0] != "how" or len(words) < 4:
         return None
     be = next((i for i, word in enumerate(plain[:9]) if word in BE), None)
@@ -353,9 +352,9 @@ def _leading(words: Sequence[str]) -> Statement | None:
         complement = words[2 + (plain[2] == "of") : be]
     elif be != 2 or not DISPUTED.search(plain[1]):
         return None
-    rest = list(words[be + 1 :])
-    place = 1 if plain[be + 1] == "it" else _link(rest)
-    said = [upper_first(rest[0]), *rest[1:place], words[be], *complement, *rest[place:]]
+    behind = list(words[be + 1 :])
+    place = 1 if plain[be + 1] == "it" else _link(behind)
+    said = [upper_first(behind[0]), *behind[1:place], words[be], *complement, *behind[place:]]
     return Statement(" ".join(said), deny(said, place))
 
 

@@ -275,8 +275,8 @@ def statement_of(question: str) -> Statement | None:
     """
     prefix, words = _prefix(question.strip().rstrip("?!. ").split(" "))
     auxiliary = auxiliary_of(words[0])
-    if auxiliary == "ought" and "to" in words:
-        place = words.index("to")
+    if auxiliary == "ought":
+        place = words.index("to") if "to" in words else len(words)
         words, auxiliary = [*words[:place], *words[place + 1 :]], "should"
     end = subject_end(words, auxiliary) if auxiliary is not None else None
     if auxiliary is None or end is None or end >= len(words):
@@ -377,10 +377,12 @@ def _nothing_there(auxiliary: str, predicate: Sequence[str]) -> str:
         return " ".join(["there", auxiliary, "no", "such", *rest])
     if first in {"any", "a", "an", "some"}:
         return " ".join(["there", auxiliary, "no", *rest])
-    if first == "nothing":
-        return " ".join(["there", auxiliary, "something", *rest])
-    if first == "no":
-        return " ".join(["there", auxiliary, *(["some"] if auxiliary in {"is", "was"} else []), *rest])
+    if first in {"no", "nothing"}:
+        one = ["some"] if auxiliary in {"is", "was"} else []
+        some = ["something"] if first == "nothing" else one
+        if rest[:2] == ["such", "thing"]:
+            some, rest = ["such", "a"], rest[1:]
+        return " ".join(["there", auxiliary, *some, *rest])
     counted = first in {"too", "enough", "more", "less", "really", "still", "the"} | POSSESSIVES
     return " ".join(["there", auxiliary, "not" if counted else "no", *predicate])
 

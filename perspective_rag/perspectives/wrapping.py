@@ -54,17 +54,21 @@ _THOUGHT = frozenset(
 )
 _NOUNS = frozenset(
     "idea claim view notion argument belief statement theory opinion proposition fact"
-    " suggestion motion proposal myth".split()
+    " suggestion motion proposal myth lie hoax".split()
 )
-_TRUTHS = frozenset("true false untrue fiction case fact correct likely certain clear obvious doubt possible".split())
+_TRUTHS = frozenset(
+    "true false untrue fiction case fact correct likely certain clear obvious doubt possible".split()
+)
 _ASKED_IF = frozenset(
     "wonder know sure ask see unsure say tell decide curious explain check confirm".split()
 )
 # What may stand between a verb of saying and its clause.
-_BETWEEN = OBJECT_PRONOUNS - {"it"} | _COURTESY | frozenset("kindly somewhere recently online".split())
+_BETWEEN = (
+    OBJECT_PRONOUNS - {"it"} | _COURTESY | frozenset("kindly somewhere recently online".split())
+)
 SUBJECTS = frozenset("it they he she we you there this that these".split())
 _ASKING = frozenset("how what why which who".split())
-_PERSONS = frozenset("i you we me us people anyone anybody".split())
+_PERSONS = frozenset("i you we me us people anyone anybody someone somebody".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,9 @@ def trimmed(words: Sequence[str]) -> list[str]:
         link, following = bare(kept[i]), bare(kept[i + 1])
         adds = link == "or" and auxiliary_of(following)
         adds = adds or (link in {"and", "but"} and following in {"i", "we"})
-        if adds and is_talk(kept[i:]):
-            kept = kept[:i]  # "or is that a myth?", "but I am not sure"
+        depends = [link, following] == ["and", "if"] and bare(kept[i + 2]) in {"so", "yes"}
+        if depends or (adds and is_talk(kept[i:])):
+            kept = kept[:i]  # "or is that a myth?", "but I am not sure", "and if so, when"
             break
     while (
         len(kept) > 2
@@ -181,9 +186,9 @@ def _asked_behind(words: Sequence[str]) -> list[str]:
     """
     kept = list(words)
     if auxiliary_of(kept[0]) is not None:
-        cut = next((i for i, word in enumerate(kept[:6]) if bare(word) == "or"), 0)
-        alone = cut and bare(kept[cut - 1]) == "me" and auxiliary_of(kept[cut + 1]) is not None
-        return kept[cut + 1 :] if alone else kept  # "Is it just me or are ..."
+        plain = [bare(word) for word in kept]
+        alone = (i + 2 for i in range(2, 5) if plain[i : i + 2] == ["me", "or"])
+        return kept[next(alone, 0) :] or kept  # "Is it just me or are ..."
     wh = bare(kept[0]).removesuffix("'s") in WH_WORDS - {"when", "where"}
     condition = bare(kept[0]) in CONDITIONS
     for i in range(len(kept) - 3, 0, -1):
