@@ -113,9 +113,10 @@ def is_unknown(word: str) -> bool:
 def _respelt(core: str) -> str | None:
     """The commonest word that a usual slip makes the misspelt one of."""
     short = len(core) < _SHORTEST_PLAIN
+    swapped = (core[:i] + core[i + 1] + core[i] + core[i + 2 :] for i in range(len(core) - 1))
     for options, enough in (
         (_sounded(core), _PLAIN if short else _SEEN),
-        (_swapped(core), _FUNCTION if short else _SEEN),
+        (swapped, _FUNCTION if short else _SEEN),
         (_neighbours(core), _FUNCTION if short else _COMMON),
     ):
         best = max(options, key=_rank, default="")
@@ -141,11 +142,6 @@ def _sounded(word: str) -> Iterator[str]:
             yield word[:i] + "ph" + word[i + 1 :]
     if word.endswith("ie"):
         yield word[:-2] + "y"
-
-
-def _swapped(word: str) -> Iterator[str]:
-    for i in range(len(word) - 1):
-        yield word[:i] + word[i + 1] + word[i] + word[i + 2 :]
 
 
 def _neighbours(word: str) -> Iterator[str]:

@@ -88,8 +88,7 @@ _GREETINGS = frozenset(
     " interesting see got mind sense helps helped morning evening welcome test testing wow sorry"
     " sure alright yes no helpful clear".split()
 )
-_SMALL = frozenset("you a lot very so much that this it i makes make never there well all now good")
-_SMALL |= frozenset(
+_SMALL = frozenset(
     "you a lot very so much that this it i makes make never there well all now good day 's is was"
     " that's it's again everyone quite really fine point to know for your help the oh ah".split()
 )
@@ -122,17 +121,12 @@ def is_chat(text: str) -> bool:
     words = [word for each in text.split() if (word := bare(each))]
     if not words:
         return True
-    if len(words) > 8 or auxiliary_first(words):
+    if len(words) > 8 or words[0] in AUXILIARIES:
         return False
     closed = AUXILIARIES | WH_WORDS | {"you", "your", "name", "do", "up", "what's", "how's"}
     if words[0].removesuffix("'s") in WH_WORDS:
         return set(words) <= closed and not {"you", "your", "up"}.isdisjoint(words)
     return not _GREETINGS.isdisjoint(words) and set(words) <= _GREETINGS | _SMALL
-
-
-def auxiliary_first(words: Sequence[str]) -> bool:
-    """True for words in the order of a yes/no question."""
-    return bare(words[0]) in AUXILIARIES
 
 
 def is_code(text: str) -> bool:

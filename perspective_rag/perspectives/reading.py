@@ -235,7 +235,8 @@ def _views(parts: Sequence[Sequence[str]]) -> list[str] | Reading | None:
     disagreed"); None where it does not.
     """
     text = _joined(parts)
-    cuts = [piece.split() for piece in _CUT.split(text.rstrip("?!. "))] if len(text) < 600 else []
+    split = _CUT.split(text.rstrip("?!. ")) if len(text) < 600 else []
+    cuts = [piece.split() for piece in split if piece.strip()]
     for one, other in itertools.pairwise(cuts):
         first = core_of(one)
         if (
@@ -310,7 +311,7 @@ def _stated(asked: str, said: bool) -> Statement | None:
     if topic is not None:
         return whole(topic) or good_idea(topic)
     if auxiliary_of(words[0]) is not None:
-        forbids = bare(words[0]) == "don't" and verb_share(words[1]) > 0.5
+        forbids = bare(words[0]) == "don't" and verb_share("".join(words[1:2])) > 0.5
         return motion(words) if forbids else statement_of(plain)
     about = " ".join(asked_about(words) or [])
     if about:

@@ -56,6 +56,7 @@ _UNIVERSAL = frozenset("every all everyone everybody everything each both".split
 _DENIED_WHOLE = frozenset(
     "most many few some no nobody nothing none only someone somebody neither too".split()
 )
+_LIMITS = frozenset("only just merely".split())
 _SOME = {"any": "some", "anything": "something", "anyone": "someone", "anybody": "somebody"}
 _NONE = {"any": "no", "anything": "nothing", "anyone": "no one", "anybody": "nobody"}
 CONDITIONS = frozenset("if when unless once whenever where while".split())
@@ -166,7 +167,7 @@ def deny(words: Sequence[str], place: int) -> str:
             return " ".join([*before, "do not" if many else "does not", "have to", *after])
         return _joined([*before, words[place], "not", *after])
     core = bare(before[-1]) if len(before) > 1 else ""
-    if core in {"only", "just", "merely"}:
+    if core in _LIMITS:
         return _denied(" ".join(words))
     manner = is_manner(core) or core in {"often", "always"}
     adverbs = [before.pop()] if manner else []  # "greatly help": do not greatly help
@@ -197,21 +198,15 @@ def _helps(verb: str, opening: str, after: Sequence[str]) -> bool:
     return verb in AUXILIARIES
 
 
+_CARRIERS = frozenset("cannot needs need deserves deserve believe believes supports".split())
+
+
 def main_verb(words: Sequence[str]) -> int | None:
     """Index of the auxiliary that carries a statement, or of a verb that is negated like one
     ("needs"), outside relative clauses; None for other verbs and where there is none.
     """
     found = finite_verb(words) if words else None
-    carriers = AUXILIARIES | {
-        "cannot",
-        "needs",
-        "need",
-        "deserves",
-        "deserve",
-        "believes",
-        "supports",
-    }
-    carriers |= {"believe"}
+    carriers = AUXILIARIES | _CARRIERS
     return found if found is not None and bare(words[found]) in carriers else None
 
 
@@ -350,7 +345,8 @@ def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], 
             has = "have" if first in {"all", "both"} else "has"
             whole = " ".join([*subject, has, "to", *predicate])
         return "not " + mid_sentence(whole)
-    if first in _DENIED_WHOLE - {"someone", "somebody"}:
+    limited = auxiliary in DO and bare(predicate[0]) in _LIMITS
+    if limited or first in _DENIED_WHOLE - {"someone", "somebody"}:
         return _denied(whole)
     if ever:
         return said(subject, auxiliary, predicate, ["never"])

@@ -297,10 +297,7 @@ def is_number(word: str) -> bool:
     return "#" in tags(word) or bare(word) in _NUMBERS
 
 
-_NUMBERS = _words(
-    "one two three four five six seven eight nine ten twelve fifteen twenty thirty forty fifty sixty"
-    " hundred"
-)
+_NUMBERS = _words("two three four five six seven eight nine ten twelve fifteen twenty thirty fifty")
 
 
 def is_known(word: str) -> bool:

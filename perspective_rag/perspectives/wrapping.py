@@ -57,7 +57,7 @@ _NOUNS = frozenset(
     " suggestion motion proposal myth lie hoax".split()
 )
 _TRUTHS = frozenset(
-    "true false untrue fiction case fact correct likely certain clear obvious doubt possible".split()
+    "true false fiction case fact correct likely certain clear obvious doubt possible".split()
 )
 _ASKED_IF = frozenset(
     "wonder know sure ask see unsure say tell decide curious explain check confirm".split()
@@ -147,6 +147,8 @@ def trimmed(words: Sequence[str]) -> list[str]:
         if size == 1 and plain[2] and plain[2] not in _COURTESY:
             break
         kept = kept[:-size]
+    if not kept:
+        return list(words)
     last = kept[-1].rstrip(",;:")
     return [*kept[:-1], f"{last}?" if asks and not last.rstrip("\"'”’)").endswith("?") else last]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError
@@ -139,7 +139,16 @@ def test_what_invites_no_perspectives_gets_none(question):
     assert extract_by_rule(question).perspectives == ()
 
 
-@given(st.text(max_size=200))
+GRAMMAR = """what how why who is are should do can whether if that or and not the a ? . , : vs better
+than pros cons of for against i think please no yes it there to be zoos ban""".split()
+
+
+@given(
+    st.text(max_size=80) | st.lists(st.sampled_from(GRAMMAR), min_size=1, max_size=7).map(" ".join)
+)
+@example("what?")
+@example(", why")
+@example("yes or no")
 def test_any_text_is_read_without_an_error(text):
     found = run(RuleExtractor().extract(text))
     assert all(p.text.strip() for p in found.perspectives)

@@ -48,7 +48,7 @@ def lines_of(corpus):
         ('{"text": "one\u2028two\x85three"}\n', Passage("a.jsonl:1", "one\u2028two\x85three")),
         ('{"id": "x", "text": "naïve"}\n'.encode("utf-8-sig"), Passage("x", "naïve")),
         ('{"id": "x", "text": "naïve"}\n'.encode("utf-16"), Passage("x", "naïve")),
-        (gzip.compress(b'{"id": "x", "text": "packed"}\n'), Passage("x", "packed")),
+        (gzip.compress(b'{"id": "x", "text": "packed"}\n', mtime=0), Passage("x", "packed")),
         (json.dumps({"id": "d", "text": "Word. " * 150}), Passage("d", "Word. " * 150)),
     ],
 )
