@@ -373,6 +373,8 @@ def _why(words: Sequence[str]) -> Statement | None:
     auxiliary = auxiliary_of(rest[0]) if rest else None
     if rest and bare(rest[0]) == "not":
         return we_should(rest[1:]) if len(rest) > 2 else None
+    if [bare(word) for word in rest[:2]] == ["don't", "we"] and len(rest) > 3:
+        return we_should(rest[2 + (bare(rest[2]) == "just") :])
     if auxiliary is None:
         return None
     if auxiliary in {"should", "must"} or bare(rest[0]).endswith("n't"):

@@ -56,7 +56,6 @@ _UNIVERSAL = frozenset("every all everyone everybody everything each both".split
 _DENIED_WHOLE = frozenset(
     "most many few some no nobody nothing none only someone somebody neither too".split()
 )
-_LIMITS = frozenset("only just merely".split())
 _SOME = {"any": "some", "anything": "something", "anyone": "someone", "anybody": "somebody"}
 _NONE = {"any": "no", "anything": "nothing", "anyone": "no one", "anybody": "nobody"}
 CONDITIONS = frozenset("if when unless once whenever where while".split())
@@ -167,9 +166,9 @@ def deny(words: Sequence[str], place: int) -> str:
             return " ".join([*before, "do not" if many else "does not", "have to", *after])
         return _joined([*before, words[place], "not", *after])
     core = bare(before[-1]) if len(before) > 1 else ""
-    if core in _LIMITS:
+    if core == "only":
         return _denied(" ".join(words))
-    manner = is_manner(core) or core in {"often", "always"}
+    manner = is_manner(core) or core in {"often", "always", "just"}
     adverbs = [before.pop()] if manner else []  # "greatly help": do not greatly help
     helper, base = _with_do(words[place])
     return " ".join([*before, helper, "not", *adverbs, base, *after])
@@ -345,7 +344,7 @@ def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], 
             has = "have" if first in {"all", "both"} else "has"
             whole = " ".join([*subject, has, "to", *predicate])
         return "not " + mid_sentence(whole)
-    limited = auxiliary in DO and bare(predicate[0]) in _LIMITS
+    limited = auxiliary in DO and bare(predicate[0]) == "only"
     if limited or first in _DENIED_WHOLE - {"someone", "somebody"}:
         return _denied(whole)
     if ever:

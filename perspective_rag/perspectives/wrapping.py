@@ -125,8 +125,9 @@ def trimmed(words: Sequence[str]) -> list[str]:
     kept = [word for part in parts for word in part]
     for i in range(3, len(kept) - 2):
         link, following = bare(kept[i]), bare(kept[i + 1])
-        adds = link == "or" and auxiliary_of(following)
-        adds = adds or (link in {"and", "but"} and following in {"i", "we"})
+        adds = (link == "or" and auxiliary_of(following) is not None) or (
+            link in {"and", "but"} and following in {"i", "we"}
+        )
         depends = [link, following] == ["and", "if"] and bare(kept[i + 2]) in {"so", "yes"}
         if depends or (adds and is_talk(kept[i:])):
             kept = kept[:i]  # "or is that a myth?", "but I am not sure", "and if so, when"
