@@ -20,6 +20,7 @@ from perspective_rag.perspectives.words import (
     DEGREES,
     DO,
     MODALS,
+    NUMBERS,
     PLURAL_PRONOUNS,
     POSSESSIVES,
     PREPOSITIONS,
@@ -29,7 +30,6 @@ from perspective_rag.perspectives.words import (
     bare,
     base_of,
     finite_verb,
-    is_number,
     is_plural,
     mid_sentence,
     readings,
@@ -194,10 +194,10 @@ def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]
 
 def _counted(first: Sequence[str], item: Sequence[str]) -> list[str] | None:
     """ "to 80 percent" with another number; None for an item that is none."""
-    counts = [i for i, word in enumerate(first) if is_number(word)]
-    if not counts or len(item) != 1 or not is_number(item[0]):
+    counts = [i for i, word in enumerate([*first, *item]) if "#" in tags(word) or word in NUMBERS]
+    if len(item) > 1 or len(counts) < 2 or counts[-1] < len(first):
         return None
-    return [*first[: counts[-1]], item[0], *first[counts[-1] + 1 :]]
+    return [*first[: counts[-2]], item[0], *first[counts[-2] + 1 :]]
 
 
 def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int | None:

@@ -36,7 +36,6 @@ from perspective_rag.perspectives.words import (
     inflected,
     is_manner,
     is_plural,
-    may_act,
     mid_sentence,
     readings,
     relative_parts,
@@ -465,12 +464,13 @@ def _in_name(words: Sequence[str], i: int) -> float:
 
 def _verb_score(words: Sequence[str], i: int, auxiliary: str) -> float:
     word, before = bare(words[i]), bare(words[i - 1])
-    found = tags(word)
+    found, entry = tags(word), vocabulary().lemmas.get(word)
+    acts = entry is not None and "v" in entry.classes  # however rarely
     if auxiliary in HAVE:
         own = 4.0 if word == "been" else 2.6 if "p" in found else _NEVER
     elif word in {"be", "have"}:
         own = 4.0
-    elif word in PREPOSITIONS - {"like"} or not ("v" in found or word == "do" or may_act(word)):
+    elif word in PREPOSITIONS - {"like"} or not (found & {"v"} or word == "do" or acts):
         own = _NEVER
     else:
         own = 3.0 * verb_share(word)

@@ -170,6 +170,7 @@ _CLASSES = (
     ("wh", WH_WORDS),
     ("r", ADVERBS),
 )
+NUMBERS = _words("two three four five six seven eight nine ten twelve fifteen twenty thirty fifty")
 _LONGEST = 40  # letters; what is longer is no word
 
 
@@ -280,24 +281,10 @@ def verb_share(word: str) -> float:
     return 0.9 if (word, "v") in readings(word) else 0.0
 
 
-def may_act(word: str) -> bool:
-    """True for a word that is listed as a verb, however rarely it is one ("cap")."""
-    entry = vocabulary().lemmas.get(word)
-    return entry is not None and "v" in entry.classes
-
-
 def is_manner(word: str) -> bool:
     """True for an adverb such as "greatly", which is nothing else."""
     core = bare(word)
     return core.endswith("ly") and "r" in tags(core) and not tags(core) & {"a", "n"}
-
-
-def is_number(word: str) -> bool:
-    """True for a number in digits or in words."""
-    return "#" in tags(word) or bare(word) in _NUMBERS
-
-
-_NUMBERS = _words("two three four five six seven eight nine ten twelve fifteen twenty thirty fifty")
 
 
 def is_known(word: str) -> bool:
