@@ -30,15 +30,12 @@ if TYPE_CHECKING:
     from perspective_rag.flow.driver import run as run
     from perspective_rag.flow.engine import LocalEngine as LocalEngine
     from perspective_rag.flow.limiter import Limiter as Limiter
-    from perspective_rag.identity import passage_key as passage_key
     from perspective_rag.judge.cache import CachedJudge as CachedJudge
     from perspective_rag.judge.cascade import CascadeJudge as CascadeJudge
     from perspective_rag.judge.cross_encoder import CrossEncoderJudge as CrossEncoderJudge
     from perspective_rag.judge.llm import LLMJudge as LLMJudge
     from perspective_rag.judge.llm_list import LLMListJudge as LLMListJudge
     from perspective_rag.judge.pairs import CallableJudge as CallableJudge
-    from perspective_rag.listing import Calibration as Calibration
-    from perspective_rag.listing import ListingRule as ListingRule
     from perspective_rag.local.callables import CallableEmbedder as CallableEmbedder
     from perspective_rag.local.callables import CallableLLM as CallableLLM
     from perspective_rag.local.callables import CallableStore as CallableStore
@@ -59,6 +56,7 @@ if TYPE_CHECKING:
     from perspective_rag.local.stores import FaissStore as FaissStore
     from perspective_rag.local.stores import NumpyStore as NumpyStore
     from perspective_rag.local.telemetry import OpenTelemetry as OpenTelemetry
+    from perspective_rag.options import Calibration as Calibration
     from perspective_rag.options import PipelineOptions as PipelineOptions
     from perspective_rag.perspectives.find import CallableExtractor as CallableExtractor
     from perspective_rag.perspectives.llm import LLMExtractor as LLMExtractor
@@ -68,84 +66,66 @@ if TYPE_CHECKING:
     from perspective_rag.perspectives.reading import RuleExtractor as RuleExtractor
     from perspective_rag.perspectives.sides import GivenPerspectives as GivenPerspectives
     from perspective_rag.pipeline import PerspectivePipeline as PerspectivePipeline
-    from perspective_rag.results import Answer as Answer
-    from perspective_rag.results import Claim as Claim
-    from perspective_rag.results import Coverage as Coverage
-    from perspective_rag.results import RetrievalResult as RetrievalResult
+    from perspective_rag.types import Answer as Answer
     from perspective_rag.types import Candidate as Candidate
+    from perspective_rag.types import Claim as Claim
     from perspective_rag.types import Completion as Completion
+    from perspective_rag.types import Coverage as Coverage
     from perspective_rag.types import Degradation as Degradation
     from perspective_rag.types import Extraction as Extraction
     from perspective_rag.types import Hit as Hit
+    from perspective_rag.types import ListingRule as ListingRule
     from perspective_rag.types import Passage as Passage
     from perspective_rag.types import Perspective as Perspective
     from perspective_rag.types import Prompt as Prompt
     from perspective_rag.types import Proof as Proof
     from perspective_rag.types import Query as Query
+    from perspective_rag.types import RetrievalResult as RetrievalResult
     from perspective_rag.types import Trace as Trace
+    from perspective_rag.types import passage_key as passage_key
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "answer.extractive": ["ExtractiveAnswerer"],
-    "answer.grounded": ["GroundedAnswerer"],
-    "cover.guard": ["CoverageError"],
-    "errors": [
-        "CapabilityError",
-        "ConfigError",
-        "CorpusError",
-        "EngineError",
-        "JudgeError",
-        "LLMError",
-        "LLMReplyError",
-        "MissingDependency",
-        "PerspectiveRAGError",
-        "RetrievalError",
-    ],
-    "flow.driver": ["arun", "run"],
-    "flow.engine": ["LocalEngine"],
-    "flow.limiter": ["Limiter"],
-    "identity": ["passage_key"],
-    "judge.cache": ["CachedJudge"],
-    "judge.cascade": ["CascadeJudge"],
-    "judge.cross_encoder": ["CrossEncoderJudge"],
-    "judge.llm": ["LLMJudge"],
-    "judge.llm_list": ["LLMListJudge"],
-    "judge.pairs": ["CallableJudge"],
-    "listing": ["Calibration", "ListingRule"],
-    "local.callables": ["CallableEmbedder", "CallableLLM", "CallableStore"],
-    "local.contexts": ["ContextReader", "Score", "coverage_score", "listed_score"],
-    "local.corpus": ["CachedEmbedder", "Corpus"],
-    "local.judges": ["load_judge"],
-    "local.llm_cache": ["CachedLLM"],
-    "local.local_pipeline": ["local_pipeline"],
-    "local.onnx_minilm": ["OnnxMiniLM"],
-    "local.openai_compatible": ["OpenAICompatibleLLM"],
-    "local.stores": ["BM25Store", "FaissStore", "NumpyStore"],
-    "local.telemetry": ["OpenTelemetry"],
-    "options": ["PipelineOptions"],
-    "perspectives.find": ["CallableExtractor"],
-    "perspectives.llm": ["LLMExtractor"],
-    "perspectives.queries": ["LLMExpander", "NoExpansion", "StatementExpander"],
-    "perspectives.reading": ["RuleExtractor"],
-    "perspectives.sides": ["GivenPerspectives"],
-    "pipeline": ["PerspectivePipeline"],
-    "results": ["Answer", "Claim", "Coverage", "RetrievalResult"],
-    "types": [
-        "Candidate",
-        "Completion",
-        "Degradation",
-        "Extraction",
-        "Hit",
-        "Passage",
-        "Perspective",
-        "Prompt",
-        "Proof",
-        "Query",
-        "Trace",
-    ],
+    "answer.extractive": "ExtractiveAnswerer",
+    "answer.grounded": "GroundedAnswerer",
+    "cover.guard": "CoverageError",
+    "errors": (
+        "CapabilityError ConfigError CorpusError EngineError JudgeError LLMError "
+        "LLMReplyError MissingDependency PerspectiveRAGError RetrievalError"
+    ),
+    "flow.driver": "arun run",
+    "flow.engine": "LocalEngine",
+    "flow.limiter": "Limiter",
+    "judge.cache": "CachedJudge",
+    "judge.cascade": "CascadeJudge",
+    "judge.cross_encoder": "CrossEncoderJudge",
+    "judge.llm": "LLMJudge",
+    "judge.llm_list": "LLMListJudge",
+    "judge.pairs": "CallableJudge",
+    "local.callables": "CallableEmbedder CallableLLM CallableStore",
+    "local.contexts": "ContextReader coverage_score listed_score Score",
+    "local.corpus": "CachedEmbedder Corpus",
+    "local.judges": "load_judge",
+    "local.llm_cache": "CachedLLM",
+    "local.local_pipeline": "local_pipeline",
+    "local.onnx_minilm": "OnnxMiniLM",
+    "local.openai_compatible": "OpenAICompatibleLLM",
+    "local.stores": "BM25Store FaissStore NumpyStore",
+    "local.telemetry": "OpenTelemetry",
+    "options": "Calibration PipelineOptions",
+    "perspectives.find": "CallableExtractor",
+    "perspectives.llm": "LLMExtractor",
+    "perspectives.queries": "LLMExpander NoExpansion StatementExpander",
+    "perspectives.reading": "RuleExtractor",
+    "perspectives.sides": "GivenPerspectives",
+    "pipeline": "PerspectivePipeline",
+    "types": (
+        "Answer Candidate Claim Completion Coverage Degradation Extraction Hit ListingRule "
+        "Passage passage_key Perspective Prompt Proof Query RetrievalResult Trace"
+    ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME_OF)
 

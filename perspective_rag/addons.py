@@ -6,6 +6,7 @@ write a component of your own, see ``perspective_rag.extend``.
 
 from __future__ import annotations
 
+from perspective_rag.annotations import similarity_of
 from perspective_rag.answer.extractive import supporting_sentences
 from perspective_rag.answer.passages import (
     Origin,
@@ -26,11 +27,12 @@ from perspective_rag.answer.standing import (
 from perspective_rag.audit.intervals import Interval
 from perspective_rag.audit.page import render as render_page
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
+from perspective_rag.errors import between, count, is_number
 from perspective_rag.extensions import part
-from perspective_rag.flow.driver import Limits, run, undone_when_given_up, waiting
+from perspective_rag.flow.driver import run, undone_when_given_up, waiting
 from perspective_rag.flow.engine import Engine, LocalEngine
-from perspective_rag.flow.limiter import Cancelled, Work
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.limiter import Cancelled, Limits, Work
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL as PACKAGED_JUDGE
 from perspective_rag.judge.cross_encoder import class_columns
 from perspective_rag.judge.llm import PRESETS
@@ -50,8 +52,6 @@ from perspective_rag.judge.settings import (
 )
 from perspective_rag.judge.support import own_floor, quick_judge, read_passages, rule_for
 from perspective_rag.judge.windows import titled_pieces, windows
-from perspective_rag.listing import PACKAGED as PACKAGED_FLOOR
-from perspective_rag.listing import RelevanceFloor, State, Verdict
 from perspective_rag.local.chat import (
     bare_token,
     choice_of,
@@ -82,7 +82,6 @@ from perspective_rag.prompts.replies import (
     reply_text,
 )
 from perspective_rag.redaction import public_address, redacted, scrubbed
-from perspective_rag.results import similarity_of
 from perspective_rag.search.search import nearness
 from perspective_rag.storage.files import (
     hold,
@@ -96,164 +95,14 @@ from perspective_rag.storage.files import (
 from perspective_rag.storage.fingerprint import file_sha256, fingerprint, model_fingerprint
 from perspective_rag.storage.folders import folder_in_work
 from perspective_rag.storage.ordered_log import OrderedLog
-from perspective_rag.text import escaped, printable, shares_words, split_sentences, text_key
-from perspective_rag.validation import between, count, from_json, is_number, json_ready
-
-# Text and secrets
-__all__ = [
-    "escaped",
-    "printable",
-    "public_address",
-    "redacted",
-    "scrubbed",
-    "shares_words",
-    "split_sentences",
-    "text_key",
-]
-
-# Checks of arguments, values and files
-__all__ += [
-    "OrderedLog",
-    "between",
-    "count",
-    "file_sha256",
-    "fingerprint",
-    "folder_in_work",
-    "from_json",
-    "hold",
-    "is_number",
-    "json_lines",
-    "json_object",
-    "json_ready",
-    "make_private",
-    "make_private_folder",
-    "model_fingerprint",
-    "numbered_lines",
-    "part",
-    "replace_file",
-]
-
-# Vectors
-__all__ += [
-    "PACKAGED_FLOOR",
-    "as_matrix",
-    "as_vector",
-    "cosine",
-    "normalised",
-]
-
-# Prompts and what models reply
-__all__ += [
-    "PromptTemplate",
-    "bad_reply",
-    "bare_token",
-    "choice_of",
-    "choice_probabilities",
-    "fence",
-    "is_usable",
-    "load_prompt",
-    "markers_in",
-    "messages_of",
-    "normalised_mass",
-    "parse_json",
-    "parse_texts",
-    "parse_yes_no",
-    "reply_text",
-    "shorten",
-    "spellings",
-]
-
-# Questions, read by rule
-__all__ += [
-    "QuestionThread",
-    "extract_by_rule",
-    "extraction_of",
-    "follow_up",
-    "negate",
-    "statement_of",
-]
-
-# Calibration: questions, cosines, and what the judge says of passages
-__all__ += [
-    "Interval",
-    "RelevanceFloor",
-    "nearness",
-    "own_floor",
-    "read_audit_questions",
-    "read_passages",
-    "rule_for",
-    "run",
-    "with_perspectives",
-]
-
-# Work in the background: many pairs, other machines, what nobody waits for
-__all__ += [
-    "Cancelled",
-    "Engine",
-    "Limits",
-    "LocalEngine",
-    "LoopThread",
-    "Pair",
-    "Recorder",
-    "Work",
-    "judge_pairs",
-    "revision_of",
-    "undone_when_given_up",
-    "waiting",
-]
-
-# Pipelines and stores of one's own
-__all__ += [
-    "LocalArguments",
-    "ReadProblem",
-    "Record",
-    "as_record",
-    "embedded",
-    "list_judge",
-    "pipeline_over",
-    "predicate",
-    "quick_judge",
-    "read_corpus",
-]
-
-# A judge's folder: what its files say, and how it cuts and weighs what it reads
-__all__ += [
-    "JUDGE_FILE",
-    "PACKAGED_JUDGE",
-    "PRESETS",
-    "SECOND_TEXT_OFFSET",
-    "JudgeSettings",
-    "LargerSettings",
-    "PairEncoder",
-    "SideWeights",
-    "TwoSides",
-    "Weighing",
-    "class_columns",
-    "log_odds",
-    "personal",
-    "stored_in",
-    "titled_pieces",
-    "windows",
-]
-
-# Results to show people
-__all__ += [
-    "Groups",
-    "Origin",
-    "State",
-    "Verdict",
-    "citation_keys",
-    "first_copies",
-    "grouped",
-    "nothing_for",
-    "one_source",
-    "only_reports",
-    "origin_of",
-    "render_page",
-    "side_name",
-    "similarity_of",
-    "span_of",
-    "standing",
-    "supporting_sentences",
-    "without_headings",
-]
+from perspective_rag.text import (
+    escaped,
+    from_json,
+    json_ready,
+    printable,
+    shares_words,
+    split_sentences,
+    text_key,
+)
+from perspective_rag.types import PACKAGED as PACKAGED_FLOOR
+from perspective_rag.types import RelevanceFloor, State, Verdict

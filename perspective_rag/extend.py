@@ -30,18 +30,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perspective_rag.cover.choose import select as select
+    from perspective_rag.annotations import ANNOTATIONS as ANNOTATIONS
+    from perspective_rag.annotations import ScoreKind as ScoreKind
+    from perspective_rag.annotations import annotations_of as annotations_of
+    from perspective_rag.annotations import check_score_kind as check_score_kind
+    from perspective_rag.annotations import report_in as report_in
+    from perspective_rag.annotations import report_of as report_of
+    from perspective_rag.annotations import scores_of as scores_of
+    from perspective_rag.annotations import without_annotations as without_annotations
     from perspective_rag.cover.guard import guard as guard
-    from perspective_rag.cover.selectors import MMR as MMR
-    from perspective_rag.cover.selectors import GreedyCoverage as GreedyCoverage
-    from perspective_rag.cover.selectors import JointCoverage as JointCoverage
-    from perspective_rag.cover.selectors import PlainFirst as PlainFirst
-    from perspective_rag.cover.selectors import TopK as TopK
-    from perspective_rag.cover.selectors import XQuAD as XQuAD
+    from perspective_rag.cover.select import PlainFirst as PlainFirst
+    from perspective_rag.cover.select import select as select
+    from perspective_rag.errors import check_component as check_component
     from perspective_rag.errors import unknown_name as unknown_name
     from perspective_rag.flow.driver import in_thread as in_thread
     from perspective_rag.flow.driver import map_in_threads as map_in_threads
+    from perspective_rag.flow.request import Observer as Observer
     from perspective_rag.flow.request import Request as Request
+    from perspective_rag.flow.request import Telemetry as Telemetry
+    from perspective_rag.flow.request import degrade as degrade
+    from perspective_rag.flow.request import note as note
     from perspective_rag.flow.steps import Call as Call
     from perspective_rag.flow.steps import Flow as Flow
     from perspective_rag.flow.steps import Note as Note
@@ -49,10 +57,6 @@ if TYPE_CHECKING:
     from perspective_rag.flow.steps import ask as ask
     from perspective_rag.flow.steps import call as call
     from perspective_rag.flow.steps import complete as complete
-    from perspective_rag.flow.trace import Observer as Observer
-    from perspective_rag.flow.trace import Telemetry as Telemetry
-    from perspective_rag.flow.trace import degrade as degrade
-    from perspective_rag.flow.trace import note as note
     from perspective_rag.judge.cross_encoder import packaged_judge as packaged_judge
     from perspective_rag.judge.pairs import CallableJudge as CallableJudge
     from perspective_rag.judge.support import judge as judge
@@ -84,7 +88,6 @@ if TYPE_CHECKING:
     from perspective_rag.options import FusionName as FusionName
     from perspective_rag.options import Options as Options
     from perspective_rag.options import ProjectionName as ProjectionName
-    from perspective_rag.options import RerankName as RerankName
     from perspective_rag.options import changed_options as changed_options
     from perspective_rag.perspectives.find import CallableExtractor as CallableExtractor
     from perspective_rag.perspectives.find import extract as extract
@@ -99,7 +102,6 @@ if TYPE_CHECKING:
     from perspective_rag.prompts.tool import tool_text as tool_text
     from perspective_rag.protocols import LLM as LLM
     from perspective_rag.protocols import Answerer as Answerer
-    from perspective_rag.protocols import Choice as Choice
     from perspective_rag.protocols import CompletesMany as CompletesMany
     from perspective_rag.protocols import Embedder as Embedder
     from perspective_rag.protocols import Expander as Expander
@@ -120,16 +122,8 @@ if TYPE_CHECKING:
     from perspective_rag.redaction import scrubbing as scrubbing
     from perspective_rag.redaction import secrets_of as secrets_of
     from perspective_rag.redaction import without_secrets as without_secrets
-    from perspective_rag.results import ANNOTATIONS as ANNOTATIONS
-    from perspective_rag.results import ScoreKind as ScoreKind
-    from perspective_rag.results import annotations_of as annotations_of
-    from perspective_rag.results import check_score_kind as check_score_kind
-    from perspective_rag.results import report_in as report_in
-    from perspective_rag.results import report_of as report_of
-    from perspective_rag.results import scores_of as scores_of
-    from perspective_rag.results import without_annotations as without_annotations
-    from perspective_rag.search.merge import merge as merge
-    from perspective_rag.search.rank import rank as rank
+    from perspective_rag.search.candidates import merge as merge
+    from perspective_rag.search.candidates import rank as rank
     from perspective_rag.search.search import matrix_of as matrix_of
     from perspective_rag.search.search import scored_hits as scored_hits
     from perspective_rag.search.search import search as search
@@ -139,114 +133,58 @@ if TYPE_CHECKING:
     from perspective_rag.testing import StoreCase as StoreCase
     from perspective_rag.testing import check_judge as check_judge
     from perspective_rag.testing import check_store as check_store
+    from perspective_rag.text import copy_metadata as copy_metadata
+    from perspective_rag.types import Choice as Choice
     from perspective_rag.types import Matrix as Matrix
     from perspective_rag.types import Selection as Selection
     from perspective_rag.types import Vector as Vector
-    from perspective_rag.validation import check_component as check_component
-    from perspective_rag.validation import copy_metadata as copy_metadata
 
 _HOMES = {
-    "cover.choose": ["select"],
-    "cover.guard": ["guard"],
-    "cover.selectors": ["GreedyCoverage", "JointCoverage", "MMR", "PlainFirst", "TopK", "XQuAD"],
-    "errors": ["unknown_name"],
-    "flow.driver": ["in_thread", "map_in_threads"],
-    "flow.request": ["Request"],
-    "flow.steps": ["Call", "Flow", "Note", "Reply", "ask", "call", "complete"],
-    "flow.trace": ["Observer", "Telemetry", "degrade", "note"],
-    "judge.cross_encoder": ["packaged_judge"],
-    "judge.pairs": ["CallableJudge"],
-    "judge.support": ["judge", "judge_table"],
-    "judge.wrapped": ["WatchedJudge"],
-    "local.contexts": ["ReaderArguments"],
-    "local.frameworks": [
-        "ChooserArguments",
-        "SEARCH_NAMES",
-        "StoreAdapter",
-        "WrappedEmbedder",
-        "WrappedLLM",
-        "WrapperArguments",
-        "WrapperParts",
-        "chroma_vectors",
-        "faiss_vectors",
-        "hit_of",
-        "is_local_qdrant",
-        "qdrant_vectors",
-        "sources_of",
-        "token_counts",
-    ],
-    "local.wrapping": ["GivenPassages", "larger_judge", "second_judge_of", "wrapped_pipeline"],
-    "options": [
-        "ALIASES",
-        "ChoiceOptions",
-        "CoveragePolicy",
-        "FusionName",
-        "OPTION_NAMES",
-        "Options",
-        "ProjectionName",
-        "RerankName",
-        "changed_options",
-    ],
-    "perspectives.find": ["CallableExtractor", "extract"],
-    "perspectives.queries": ["expand"],
-    "perspectives.sides": ["as_perspectives"],
-    "prompts.replies": ["no_reply"],
-    "prompts.tool": [
-        "TOOL_DESCRIPTION",
-        "TOOL_NAME",
-        "TOOL_PERSPECTIVES",
-        "TOOL_QUERY",
-        "tool_perspectives",
-        "tool_text",
-    ],
-    "protocols": [
-        "Answerer",
-        "Choice",
-        "CompletesMany",
-        "Embedder",
-        "Expander",
-        "Extractor",
-        "Judge",
-        "Judged",
-        "JudgesLists",
-        "JudgesSides",
-        "KeepsEmbeddings",
-        "LLM",
-        "Projected",
-        "Projection",
-        "Reranked",
-        "SecondJudge",
-        "Selector",
-        "Store",
-        "StreamsText",
-        "TellsClaims",
-    ],
-    "redaction": ["scrubbing", "secrets_of", "without_secrets"],
-    "results": [
-        "ANNOTATIONS",
-        "ScoreKind",
-        "annotations_of",
-        "check_score_kind",
-        "report_in",
-        "report_of",
-        "scores_of",
-        "without_annotations",
-    ],
-    "search.merge": ["merge"],
-    "search.rank": ["rank"],
-    "search.search": ["matrix_of", "scored_hits", "search"],
-    "testing": [
-        "JUDGE_CHECKS",
-        "JudgeCase",
-        "STORE_CHECKS",
-        "StoreCase",
-        "check_judge",
-        "check_store",
-    ],
-    "types": ["Matrix", "Selection", "Vector"],
-    "validation": ["check_component", "copy_metadata"],
+    "annotations": (
+        "ANNOTATIONS annotations_of check_score_kind report_in report_of ScoreKind scores_of "
+        "without_annotations"
+    ),
+    "cover.guard": "guard",
+    "cover.select": "PlainFirst select",
+    "errors": "check_component unknown_name",
+    "flow.driver": "in_thread map_in_threads",
+    "flow.request": "degrade note Observer Request Telemetry",
+    "flow.steps": "ask Call call complete Flow Note Reply",
+    "judge.cross_encoder": "packaged_judge",
+    "judge.pairs": "CallableJudge",
+    "judge.support": "judge judge_table",
+    "judge.wrapped": "WatchedJudge",
+    "local.contexts": "ReaderArguments",
+    "local.frameworks": (
+        "ChooserArguments chroma_vectors faiss_vectors hit_of is_local_qdrant qdrant_vectors "
+        "SEARCH_NAMES sources_of StoreAdapter token_counts WrappedEmbedder WrappedLLM "
+        "WrapperArguments WrapperParts"
+    ),
+    "local.wrapping": "GivenPassages larger_judge second_judge_of wrapped_pipeline",
+    "options": (
+        "ALIASES changed_options ChoiceOptions CoveragePolicy FusionName OPTION_NAMES Options "
+        "ProjectionName"
+    ),
+    "perspectives.find": "CallableExtractor extract",
+    "perspectives.queries": "expand",
+    "perspectives.sides": "as_perspectives",
+    "prompts.replies": "no_reply",
+    "prompts.tool": (
+        "TOOL_DESCRIPTION TOOL_NAME TOOL_PERSPECTIVES tool_perspectives TOOL_QUERY tool_text"
+    ),
+    "protocols": (
+        "Answerer CompletesMany Embedder Expander Extractor Judge Judged JudgesLists "
+        "JudgesSides KeepsEmbeddings LLM Projected Projection Reranked SecondJudge Selector "
+        "Store StreamsText TellsClaims"
+    ),
+    "redaction": "scrubbing secrets_of without_secrets",
+    "search.candidates": "merge rank",
+    "search.search": "matrix_of scored_hits search",
+    "testing": "check_judge check_store JUDGE_CHECKS JudgeCase STORE_CHECKS StoreCase",
+    "text": "copy_metadata",
+    "types": "Choice Matrix Selection Vector",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME_OF)
 

@@ -2,18 +2,116 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from perspective_rag.errors import ConfigError, unknown_name
-from perspective_rag.listing import Calibration
+from perspective_rag.errors import ConfigError, between, count, is_number, unknown_name
 from perspective_rag.protocols import Projection
-from perspective_rag.validation import between, count, is_number
+from perspective_rag.storage.files import replace_file
+from perspective_rag.text import from_json
+from perspective_rag.types import ListingRule, RelevanceFloor
 
 if TYPE_CHECKING:  # typing has it from Python 3.11 on; nothing needs it while running
     from typing_extensions import Unpack
+
+FORMAT = 1
+"""Of the file of a calibration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Floor and thresholds for an encoder and a judge on one corpus.
+
+    ``perspective-rag calibrate`` makes one.
+
+    Attributes:
+        encoder: The name of the encoder.
+        judge: The name of the judge.
+        floor: The cosines of this encoder from which a passage is about the question.
+        scale: What stands for the packaged encoder's floor among this encoder's cosines: a judge
+            that counts relevance reads it on that scale.
+        listing: When a passage is listed under one of two sides that contradict each other. None:
+            as the judge says.
+        provenance: How all that was found, and how sure it is.
+    """
+
+    encoder: str
+    judge: str
+    floor: RelevanceFloor
+    scale: RelevanceFloor
+    listing: ListingRule | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
+
+    @classmethod
+    def of(cls, given: Calibration | Mapping[str, Any] | str | Path) -> Calibration:
+        """A calibration from what stands for one.
+
+        Args:
+            given: A calibration, what ``to_dict`` returned, or the path of a file that ``save``
+                wrote.
+
+        Returns:
+            The calibration.
+
+        Raises:
+            ConfigError: It is no calibration, cannot be read, or is of another format.
+        """
+        if isinstance(given, Calibration):
+            return given
+        name, stored = "calibration", given
+        if isinstance(given, (str, Path)):
+            name = str(given)
+            try:
+                stored = from_json(Path(given).read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise ConfigError(
+                    f"calibration {name!r} cannot be read: {error}; "
+                    "perspective-rag calibrate writes such a file"
+                ) from error
+        if not isinstance(stored, Mapping):
+            raise ConfigError(f"calibration must be a file or a mapping, got {given!r:.80}")
+        if stored.get("format") != FORMAT:
+            raise ConfigError(
+                f"{name}: format {stored.get('format')!r} is not {FORMAT}: "
+                "make it again with perspective-rag calibrate"
+            )
+        try:
+            if not isinstance(provenance := stored.get("provenance") or {}, Mapping):
+                raise TypeError(f"provenance must be a mapping, got {provenance!r:.40}")
+            return cls(
+                str(stored["encoder"]),
+                str(stored["judge"]),
+                RelevanceFloor(**stored["floor"]),
+                RelevanceFloor(**stored["scale"]),
+                ListingRule(**stored["listing"]) if stored.get("listing") else None,
+                provenance,
+            )
+        except (KeyError, TypeError) as error:
+            raise ConfigError(f"{name} is no calibration: {error!r}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """The calibration as JSON-ready values."""
+        return {
+            "format": FORMAT,
+            "encoder": self.encoder,
+            "judge": self.judge,
+            "floor": asdict(self.floor),
+            "scale": asdict(self.scale),
+            "listing": asdict(self.listing) if self.listing else None,
+            "provenance": dict(self.provenance),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Writes the file that ``of`` reads.
+
+        Args:
+            path: The file; one that is there is replaced.
+        """
+        replace_file(Path(path), json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
+
 
 ProjectionName = Literal[
     "none",
@@ -31,12 +129,10 @@ ProjectionName = Literal[
 ]
 CoveragePolicy = Literal["annotate", "require", "off"]
 FusionName = Literal["seats", "rrf", "round-robin"]
-RerankName = Literal["none", "stance"]
 
 PROJECTIONS: tuple[str, ...] = get_args(ProjectionName)
 COVERAGE_POLICIES: tuple[str, ...] = get_args(CoveragePolicy)
 FUSIONS: tuple[str, ...] = get_args(FusionName)
-RERANKS: tuple[str, ...] = get_args(RerankName)
 
 # Names other libraries use for the same knob, in the same direction.
 ALIASES = {
@@ -56,7 +152,6 @@ class ChoiceOptions(TypedDict, total=False):
 
     k: int
     mmr_lambda: float
-    rerank: RerankName
     discover: int
     judge_k: int
     reread_k: int
@@ -104,9 +199,6 @@ class PipelineOptions:
         projection: How a query's vector is changed by its perspective: "none", a method of PIR
             (Section 3.1) such as "pap", "adaptive" (chosen for each query from what it finds), or a
             ``Projection`` of your own.
-        rerank: "stance" puts first, among ``judge_k`` candidates, what takes the side that the
-            question asks for, by max(0, relevance) P(stance); "none" leaves that to the choice of
-            k.
         fusion: How the rankings of several queries become one pool. "seats": the question and each
             perspective fill equal shares of what is judged, each in its own order; "rrf":
             reciprocal ranks added up, the question's twice; "round-robin": the queries in turn.
@@ -148,7 +240,6 @@ class PipelineOptions:
     fetch_k: int = 50
     mmr_lambda: float = 1.0
     projection: ProjectionName | Projection = "none"
-    rerank: RerankName = "none"
     fusion: FusionName = "seats"
     discover: int = 0
     max_queries: int = 12
@@ -185,7 +276,6 @@ class PipelineOptions:
             _one_of("projection", self.projection, PROJECTIONS)
         elif isinstance(self.projection, type) or not isinstance(self.projection, Projection):
             raise ConfigError(f"projection must be a name or a Projection, got {self.projection!r}")
-        _one_of("rerank", self.rerank, RERANKS)
         _one_of("fusion", self.fusion, FUSIONS)
         _one_of("coverage", self.coverage, COVERAGE_POLICIES)
         if self.relevance_floor is not None:

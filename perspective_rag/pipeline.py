@@ -16,15 +16,13 @@ import numpy as np
 from perspective_rag.answer.answer import ClaimCheck, Tell, answer
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.sentences import only_reports
-from perspective_rag.cover.choose import select
 from perspective_rag.cover.guard import guard, require_coverage
-from perspective_rag.errors import ConfigError
+from perspective_rag.cover.select import check_chosen, select
+from perspective_rag.errors import ConfigError, check_components
 from perspective_rag.flow.driver import arun, run
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Request, Telemetry, whole_request
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import Telemetry, whole_request
-from perspective_rag.identity import DedupKey, identity_by
 from perspective_rag.judge.second_reading import second_reading
 from perspective_rag.judge.support import (
     coverage_of,
@@ -36,7 +34,6 @@ from perspective_rag.judge.support import (
     rule_of,
     says_nothing,
 )
-from perspective_rag.maths.mmr import check_chosen
 from perspective_rag.options import Options, PipelineOptions
 from perspective_rag.perspectives.cleaning import caution
 from perspective_rag.perspectives.find import SkipIf, check_skip_if, extract
@@ -52,14 +49,19 @@ from perspective_rag.protocols import (
     Selector,
     Store,
 )
-from perspective_rag.results import Answer, RetrievalResult, pipeline_in_a_line
-from perspective_rag.search.merge import candidates_of, merge, origins
-from perspective_rag.search.projections import projection_for
-from perspective_rag.search.rank import rank, with_similarity
-from perspective_rag.search.search import check_capabilities, search
+from perspective_rag.search.candidates import candidates_of, merge, origins, rank, with_similarity
+from perspective_rag.search.search import check_capabilities, projection_for, search
 from perspective_rag.text import valid
-from perspective_rag.types import Candidate, Extraction, Hit, Perspective
-from perspective_rag.validation import check_components
+from perspective_rag.types import (
+    Answer,
+    Candidate,
+    DedupKey,
+    Extraction,
+    Hit,
+    Perspective,
+    RetrievalResult,
+    identity_by,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -138,7 +140,12 @@ class PerspectivePipeline:
         self.options = (options or PipelineOptions()).override(**changes)
         check_capabilities(store, embedder, judge, self.options)
 
-    __repr__ = pipeline_in_a_line
+    def __repr__(self) -> str:
+        """``PerspectivePipeline(FaissStore, judge=LLMJudge, options=PipelineOptions(k=6))``."""
+        components = {"embedder": self.embedder, "judge": self.judge, "extractor": self.extractor}
+        parts = [type(self.store).__name__]
+        parts += [f"{name}={type(c).__name__}" for name, c in components.items() if c is not None]
+        return f"{type(self).__name__}({', '.join(parts)}, options={self.options!r})"
 
     def retrieve(
         self,

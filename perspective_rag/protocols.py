@@ -15,18 +15,21 @@ from numpy.typing import NDArray
 
 from perspective_rag.errors import LLMError
 from perspective_rag.flow.steps import Flow
-from perspective_rag.listing import ListingRule
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.types import (
+    Answer,
+    Choice,
+    Claim,
     Completion,
     Extraction,
     Hit,
+    ListingRule,
     Matrix,
     Passage,
     Perspective,
     Prompt,
     Proof,
     Query,
+    RetrievalResult,
     Selection,
     Vector,
 )
@@ -328,44 +331,6 @@ class JudgesSides(Protocol):
             P(the passage supports the first side) and P(it supports the second), shape (n, 2); NaN
             where it could not judge.
         """
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """What a selector chooses from: n candidates in the order of relevance, and m perspectives.
-
-    Attributes:
-        relevance: Shape (n,), higher is better, by the place in that order.
-        support: Shape (n, m), P(candidate supports perspective); NaN where it was not judged.
-        listed: Shape (n, m), which of these are shown as support.
-        quotas: m counts: how many of the chosen should be listed under each perspective.
-        weights: Shape (m,), higher = that perspective matters more.
-        plain: Shape (n,), the place of a candidate in a plain search with the question, from 1;
-            infinite where that did not find it.
-        overlaps: For each candidate, the others that share a good part of its text.
-        cosines: Shape (n,), cosine to the question; NaN where it is not known.
-        nearness: Shape (n, m), cosine to each perspective; NaN where it is not known.
-        embeddings: Shape (n, d), NaN rows where one is not known; None where none is.
-        coverage_weight: The option of that name, in [0, 1]; higher = support counts more against
-            relevance.
-    """
-
-    relevance: Vector
-    support: Matrix
-    listed: NDArray[np.bool_]
-    quotas: Sequence[int]
-    weights: Vector
-    plain: Vector
-    overlaps: Sequence[frozenset[int]]
-    cosines: Vector
-    nearness: Matrix
-    embeddings: Matrix | None
-    coverage_weight: float
-
-    def plain_order(self) -> list[int]:
-        """Lists the candidates in the order of plain search, those it did not find last."""
-        order: list[int] = np.argsort(self.plain, kind="stable").tolist()
-        return order
 
 
 @runtime_checkable

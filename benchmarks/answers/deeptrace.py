@@ -26,8 +26,8 @@ from benchmarks.sides.asking import Bench
 from perspective_rag import Answer, Corpus, ExtractiveAnswerer, OnnxMiniLM, local_pipeline
 from perspective_rag.answer.passages import citation_keys, without_marks
 from perspective_rag.flow.driver import run
-from perspective_rag.results import Claim, RetrievalResult
 from perspective_rag.text import text_key
+from perspective_rag.types import Claim, RetrievalResult
 
 MEASURES = {
     "one_sided": "one-sided %",

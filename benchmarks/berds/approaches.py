@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
+
+import numpy as np
 
 from benchmarks.berds.questions import Question
 from benchmarks.berds.retrievers import Ask, Retriever
@@ -18,8 +21,7 @@ from perspective_rag import (
     passage_key,
 )
 from perspective_rag.extend import Embedder, Expander, Judge, unknown_name
-from perspective_rag.maths.fusion import round_robin
-from perspective_rag.maths.mmr import mmr_from_embeddings, scale_relevance
+from perspective_rag.maths.ranking import mmr, round_robin
 
 POOL = 100
 LAMBDAS = (0.5, 0.75, 0.9, 0.95, 0.99)
@@ -106,7 +108,10 @@ def expanded(rankings: Sequence[Sequence[Hit]], *, as_published: bool) -> list[H
         if known is None or (hit.score or 0.0) > (known.score or 0.0):
             best[hit.passage.id] = hit
     ids = [[hit.passage.id for hit in ranking] for ranking in rankings]
-    return [best[each] for each in round_robin(ids, as_published=as_published)[:POOL]]
+    if not as_published:
+        return [best[each] for each in round_robin(ids)[:POOL]]
+    repeated = [each for turn in zip_longest(*ids) for each in turn if each is not None]
+    return [best[each] for each in repeated[:POOL]]
 
 
 def sim1(hits: Sequence[Hit]) -> list[float]:
@@ -140,9 +145,10 @@ def reranked(
     if not unique:
         return []
     texts = [_sim2_text(hit.passage, as_published) for hit in unique]
-    values = sim1(unique)
-    selection = mmr_from_embeddings(
-        scale_relevance(values, maximum=None if as_published and max(values) > 0 else maximum),
+    values = np.array(sim1(unique))
+    highest = float(values.max()) if as_published and values.max() > 0 else maximum
+    selection = mmr(
+        values / (highest or max(float(values.max()), 0.0) or 1.0),
         embedder.embed_passages(texts),
         len(unique),
         mmr_lambda=mmr_lambda,

@@ -17,7 +17,7 @@ from benchmarks.berds.questions import Question
 from benchmarks.berds.streamed import DenseStream, bm25_search
 from perspective_rag import CapabilityError, CorpusError, FaissStore, Hit, Passage
 from perspective_rag.extend import Embedder, Matrix, Store, Vector
-from perspective_rag.identity import normalised_text
+from perspective_rag.types import normalised_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.latency.timing import alternately, percentiles
 from perspective_rag import MissingDependency
 from perspective_rag.addons import cosine, normalised
-from perspective_rag.maths.mmr import mmr_from_embeddings
+from perspective_rag.maths.ranking import mmr
 
 DIMENSIONS = 384
 SIZES = (100, 1000)
@@ -51,7 +51,7 @@ def ours(query: Any, vectors: Any, k: int) -> list[int]:
     """Indices of k of the vectors, as a caller of the library gets them."""
     rows = np.asarray(vectors, dtype=np.float32)
     relevance = cosine(rows, query[None, :])[:, 0]
-    chosen = mmr_from_embeddings(relevance, rows, k, mmr_lambda=MMR_LAMBDA)
+    chosen = mmr(relevance, rows, k, mmr_lambda=MMR_LAMBDA)
     return list(chosen.indices)
 
 

@@ -19,13 +19,14 @@ from perspective_rag import (
     PerspectivePipeline,
     PipelineOptions,
     Query,
+    passage_key,
 )
 from perspective_rag.addons import cosine, normalised
-from perspective_rag.cover.choose import choose
+from perspective_rag.cover.select import choose
 from perspective_rag.extend import Flow, Matrix, Vector
-from perspective_rag.maths.mmr import mmr_from_embeddings
 from perspective_rag.maths.projection import project_query, projected_scores
-from perspective_rag.search.merge import merge_rankings
+from perspective_rag.maths.ranking import mmr
+from perspective_rag.search.candidates import fuse
 from perspective_rag.search.search import Ranking
 
 DIMENSIONS = 384
@@ -141,7 +142,7 @@ class _Steps:
         self._problem = problem
         self._question = problem.vectors[QUESTION]
         self._rankings = problem.rankings()
-        self._head = merge_rankings(self._rankings)[:FETCH_K]
+        self._head = self.merge()[:FETCH_K]
         self._vectors = np.array([c.embedding for c in self._head])
         self._judged = [
             replace(c, support=self._row(i)) if i < JUDGED else c for i, c in enumerate(self._head)
@@ -159,12 +160,13 @@ class _Steps:
 
     def merge(self) -> list[Candidate]:
         """Five lists of 100 into one."""
-        return merge_rankings(self._rankings)
+        keys = [[passage_key(hit.passage) for hit in each.hits] for each in self._rankings]
+        return fuse(self._rankings, keys, "seats")
 
     def mmr(self) -> None:
         """The first 100 by MMR over their cosine to the question."""
         relevance = cosine(self._vectors, self._question[None, :])[:, 0]
-        mmr_from_embeddings(relevance, self._vectors, len(self._vectors), mmr_lambda=MMR_LAMBDA)
+        mmr(relevance, self._vectors, len(self._vectors), mmr_lambda=MMR_LAMBDA)
 
     def select(self) -> None:
         """Five of 100 by relevance and support."""

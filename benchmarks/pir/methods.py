@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perspective_rag.addons import cosine
-from perspective_rag.extend import Matrix
-from perspective_rag.maths.adaptive import COMMON, FULL_SPREAD, adaptive_scores
+from perspective_rag.addons import cosine, normalised
+from perspective_rag.extend import Matrix, Vector
+from perspective_rag.maths.adaptive import CANDIDATES, COMMON, FULL_SPREAD, choose, parts
 from perspective_rag.maths.projection import projected_scores
 
 Method = Callable[[Matrix, Matrix, Matrix, Matrix], Matrix]
@@ -49,12 +49,38 @@ def adaptive(
         rows = zip(queries, roots, perspectives, strict=True)
         return np.stack(
             [
-                adaptive_scores(corpus, q, r, p, kinds=kinds, common=common, full_at=full_at)[0]
+                adaptive_scores(corpus, q, r, p, kinds=kinds, common=common, full_at=full_at)
                 for q, r, p in rows
             ]
         )
 
     return score
+
+
+def adaptive_scores(
+    corpus: Matrix,
+    query: Vector,
+    root: Vector,
+    perspective: Vector,
+    *,
+    kinds: Matrix | None = None,
+    common: float = COMMON,
+    full_at: float = FULL_SPREAD,
+) -> Vector:
+    """The score of every document of a corpus, as a search of ``CANDIDATES`` finds and ranks them:
+    cosines in [-1, 1] for what the search found, cosine - 2 for the others, so that they rank
+    behind. Without a perspective, the cosine to the query for all.
+    """
+    rows = normalised(corpus)
+    projected = parts(query, root, perspective, kinds=kinds)
+    found = np.argsort(-(rows @ projected.search), kind="stable")[:CANDIDATES]
+    scores: Vector = rows @ choose(projected, rows[found], common=common, full_at=full_at).vector
+    if projected.problem is not None:
+        return scores
+    behind = np.full(len(rows), 2.0)
+    behind[found] = 0.0
+    ranked: Vector = scores - behind
+    return ranked
 
 
 PUBLISHED_METHODS = (

@@ -2,17 +2,101 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from benchmarks.pir.tasks import Task
-from perspective_rag import Candidate, Passage, Perspective, PipelineOptions, run
-from perspective_rag.addons import Recorder, extract_by_rule
-from perspective_rag.extend import Judge, Matrix
-from perspective_rag.judge.support import stance_asked
-from perspective_rag.search.rank import rerank_by_stance
+from perspective_rag import (
+    Candidate,
+    ConfigError,
+    Extraction,
+    Passage,
+    Perspective,
+    PipelineOptions,
+    run,
+)
+from perspective_rag.addons import Recorder, as_vector, extract_by_rule
+from perspective_rag.extend import Flow, Judge, Matrix, Vector
+from perspective_rag.judge.support import judge_best_first
 
 BEFORE = 10.0
 """Added to the scores of re-ordered documents: above every cosine."""
+
+
+def stance_asked(extraction: Extraction) -> Perspective | None:
+    """The side of a claim that a question asks for ("find a claim that opposes: X"), or None.
+
+    None where several sides are asked for: then coverage, not one side, is what is wanted.
+    """
+    if len(extraction.perspectives) != 1:
+        return None
+    (perspective,) = extraction.perspectives
+    return perspective if perspective.stance is not None and perspective.claim else None
+
+
+def stance_scores(relevance: ArrayLike, support: ArrayLike) -> Vector:
+    """max(0, relevance) P(stance): wanted is what is relevant and takes the side, so both count.
+
+    ``relevance`` has shape (n,), higher is better, in any unit, since a factor common to all
+    changes no order. ``support`` (n,) is in [0, 1]; NaN, where the judge gave no answer, counts as
+    the mean of the others, so that a passage is neither raised nor lowered for it (1 where none was
+    judged: the order of relevance). Raises ConfigError for shapes that differ and values outside.
+    """
+    near = as_vector(relevance, "relevance")
+    sides = np.asarray(support, dtype=np.float64)
+    if sides.shape != near.shape:
+        raise ConfigError(f"support has shape {sides.shape}, relevance {near.shape}")
+    judged = ~np.isnan(sides)
+    if np.any((sides[judged] < 0.0) | (sides[judged] > 1.0)):
+        raise ConfigError("support holds values outside [0, 1]")
+    unknown = float(sides[judged].mean()) if judged.any() else 1.0
+    scores: Vector = np.maximum(near, 0.0) * np.where(judged, sides, unknown)
+    return scores
+
+
+def rerank_by_stance(
+    judge: Judge, asked: Perspective, candidates: Sequence[Candidate], *, limit: int
+) -> Flow[list[Candidate]]:
+    """The first ``limit`` candidates by ``stance_scores``; the others follow in their order.
+
+    The judge is asked in batches, and the pairs are counted in the trace. What it could not judge
+    is recorded and keeps the place that its relevance gives it; when it fails throughout, the order
+    is the old one. Relevance is the best score of the searches, or 1 / log2(1 + place) where scores
+    are missing or not above 0. ``scores`` gains ``stance``.
+    """
+    head = yield from judge_best_first(
+        judge, [asked], candidates[:limit], k=limit, limit=limit, rule=None
+    )
+    support = [c.support.get(asked.id, math.nan) for c in head]
+    if all(math.isnan(value) for value in support):
+        return list(candidates)
+    values = stance_scores(_relevance(head), support)
+    order = np.argsort(-values, kind="stable")
+    best = [
+        replace(
+            head[i], score=float(values[i]), scores={**head[i].scores, "stance": float(values[i])}
+        )
+        for i in order
+    ]
+    return [*best, *candidates[limit:]]
+
+
+def _relevance(candidates: Sequence[Candidate]) -> Vector:
+    found = [
+        max(
+            (v for name, v in c.scores.items() if name == "relevance" or name[:7] == "search:"),
+            default=0.0,
+        )
+        for c in candidates
+    ]
+    if min(found, default=0.0) > 0.0:
+        return np.array(found)
+    places: Vector = 1.0 / np.log2(np.arange(2, len(candidates) + 2))
+    return places
 
 
 def sides_asked(task: Task) -> list[Perspective | None]:

@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike
 from perspective_rag import ConfigError, Extraction, Query
 from perspective_rag.addons import as_vector, normalised
 from perspective_rag.extend import Matrix, Projected, Reranked, Store, Vector
-from perspective_rag.identity import normalised_text
 from perspective_rag.maths.projection import project_query
 from perspective_rag.maths.vectors import ZERO_NORM, as_matrix, is_zero
-from perspective_rag.search.projections import Fixed, perspective_text
+from perspective_rag.search.search import Fixed, perspective_text
+from perspective_rag.types import normalised_text
 
 _ONLINE = Fixed("pap+")
 _ROWS_AT_ONCE = 4096

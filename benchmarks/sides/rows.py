@@ -12,16 +12,9 @@ from benchmarks.sides.asking import PoolBench
 from benchmarks.sides.data import SIDES, PoolQuestion
 from benchmarks.sides.reading import Outcome, Shown
 from benchmarks.sides.scoring import both_sides, listing
-from perspective_rag.extend import (
-    MMR,
-    GreedyCoverage,
-    JointCoverage,
-    PlainFirst,
-    Selector,
-    TopK,
-    XQuAD,
-)
-from perspective_rag.maths.coverage import coverage_greedy
+from benchmarks.sides.selectors import MMR, GreedyCoverage, JointCoverage, TopK, XQuAD
+from perspective_rag.extend import PlainFirst, Selector
+from perspective_rag.maths.ranking import coverage_greedy
 
 PLAIN = "top-k"
 GUARDED = "guarded (defaults)"

@@ -16,8 +16,8 @@ from perspective_rag import Corpus, Passage, local_pipeline
 from perspective_rag.answer.passages import citation_keys
 from perspective_rag.commands.ask import answered, proofs_of
 from perspective_rag.commands.showing import show
-from perspective_rag.results import Answer, RetrievalResult
 from perspective_rag.storage.files import json_lines
+from perspective_rag.types import Answer, RetrievalResult
 
 QUESTIONS = Path(__file__).parent / "questions.jsonl"
 STATES = ("not sorted", "not judged", "takes no side", "argues both ways")

@@ -14,14 +14,13 @@ from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.passages import citation_keys, without_marks
 from perspective_rag.answer.standing import strengths
 from perspective_rag.errors import ConfigError, PerspectiveRAGError, unknown_name
+from perspective_rag.flow.request import degrade, note, whole_request
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.flow.trace import degrade, note, whole_request
 from perspective_rag.judge.support import judge_table, listing_rule, pair_judge, read_passages
 from perspective_rag.protocols import Answerer, Judge, TellsClaims
 from perspective_rag.redaction import scrubbed
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import text_key
-from perspective_rag.types import Passage, Perspective
+from perspective_rag.types import Answer, Claim, Passage, Perspective, RetrievalResult
 
 ClaimCheck = Literal["drop", "mark", "off"]
 """What becomes of a sentence whose citations do not support it.

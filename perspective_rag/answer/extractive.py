@@ -25,14 +25,13 @@ from perspective_rag.answer.sentences import (
     tells,
 )
 from perspective_rag.answer.standing import standing
+from perspective_rag.errors import count
+from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.support import pair_judge, read_passages
 from perspective_rag.protocols import Judge
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import split_sentences, text_key
-from perspective_rag.types import Matrix, Passage
-from perspective_rag.validation import count
+from perspective_rag.types import Answer, Claim, Matrix, Passage, RetrievalResult
 
 MOST_JUDGED = 300
 """Sentences that are judged: those of very long passages would be thousands."""

@@ -12,16 +12,14 @@ from typing import Any
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.passages import MARK, citation_keys, without_marks
 from perspective_rag.answer.standing import standing, unread
-from perspective_rag.errors import LLMError, LLMReplyError
+from perspective_rag.errors import LLMError, LLMReplyError, count
+from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow, Reply, ask, call, complete
-from perspective_rag.flow.trace import degrade
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_json, parse_list, reply_text
 from perspective_rag.protocols import LLM, Answerer, StreamsText
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import split_sentences, text_key
-from perspective_rag.types import Completion, Prompt
-from perspective_rag.validation import count
+from perspective_rag.types import Answer, Claim, Completion, Prompt, RetrievalResult
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from perspective_rag.identity import passage_key
 from perspective_rag.redaction import redacted
 from perspective_rag.text import printable, split_sentences
-from perspective_rag.types import Candidate, Passage
+from perspective_rag.types import Candidate, Passage, passage_key
 
 # The space before a mark is looked at once, from its beginning.
 MARK = re.compile(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")

@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perspective_rag.answer.sentences import only_reports
-from perspective_rag.identity import voice_of
-from perspective_rag.listing import State
 from perspective_rag.maths.vectors import first_copies
-from perspective_rag.results import RetrievalResult
-from perspective_rag.types import Candidate, Perspective
+from perspective_rag.types import Candidate, Perspective, RetrievalResult, State, voice_of
 
 NOTHING = "This corpus says nothing about it: no passage is near the question or has its words."
 NOT_JUDGED = (

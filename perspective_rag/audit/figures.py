@@ -21,9 +21,8 @@ from perspective_rag.audit.intervals import (
 from perspective_rag.audit.measure import NEUTRAL, Audited, Measured, Ranking
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.judge.support import contradictions
-from perspective_rag.listing import ListingRule
-from perspective_rag.types import Degradation, Passage, Stance
-from perspective_rag.validation import json_ready
+from perspective_rag.text import json_ready
+from perspective_rag.types import Degradation, ListingRule, Passage, Stance
 
 TELLING = 6
 """Questions from which on a side is said to be favoured: five that all lean to one side do so by

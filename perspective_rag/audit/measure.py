@@ -17,9 +17,11 @@ from perspective_rag.errors import (
     JudgeError,
     MissingDependency,
     RetrievalError,
+    between,
 )
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.support import (
     read_passages,
     related,
@@ -27,13 +29,12 @@ from perspective_rag.judge.support import (
     relevance_scale,
     rule_for,
 )
-from perspective_rag.listing import Calibration, ListingRule
+from perspective_rag.options import Calibration
 from perspective_rag.protocols import Embedder, Judge, Store
 from perspective_rag.redaction import raise_scrubbed, scrubbed
-from perspective_rag.search.rank import with_names
+from perspective_rag.search.candidates import with_names
 from perspective_rag.search.search import nearness
-from perspective_rag.types import Candidate, Degradation, Matrix, Passage
-from perspective_rag.validation import between
+from perspective_rag.types import Candidate, Degradation, ListingRule, Matrix, Passage
 
 NEUTRAL = "neutral"
 

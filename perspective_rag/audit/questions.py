@@ -10,7 +10,7 @@ from typing import Any
 
 from perspective_rag.errors import CorpusError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.perspectives.reading import extract_by_rule
 from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.protocols import Extractor

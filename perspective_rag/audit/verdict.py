@@ -7,8 +7,8 @@ from typing import Literal
 
 from perspective_rag.audit.figures import TELLING, AuditFigures
 from perspective_rag.audit.intervals import Bounds, Interval
+from perspective_rag.errors import between
 from perspective_rag.types import Degradation
-from perspective_rag.validation import between
 
 ENOUGH = 0.5
 """Minimum fraction of the questions in which the judge must find a side for limits to pass."""

@@ -20,8 +20,8 @@ from perspective_rag.commands.parts import (
 )
 from perspective_rag.judge.support import quick_judge
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.results import Answer, RetrievalResult
 from perspective_rag.text import escaped
+from perspective_rag.types import Answer, RetrievalResult
 
 
 def add_command(commands: Any) -> None:

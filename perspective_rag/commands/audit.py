@@ -35,13 +35,12 @@ from perspective_rag.commands.parts import (
     whole,
 )
 from perspective_rag.commands.user_retriever import made_store
-from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.listing import Calibration
+from perspective_rag.errors import ConfigError, CorpusError, count
 from perspective_rag.local.callables import CallableStore
+from perspective_rag.options import Calibration
 from perspective_rag.perspectives.sides import GivenPerspectives
 from perspective_rag.protocols import Embedder, Store
 from perspective_rag.storage.files import replace_file
-from perspective_rag.validation import count
 
 if TYPE_CHECKING:
     from rich.console import Console

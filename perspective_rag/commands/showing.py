@@ -40,9 +40,8 @@ from perspective_rag.answer.passages import (
 from perspective_rag.answer.sentences import only_reports
 from perspective_rag.answer.standing import Groups, grouped
 from perspective_rag.local.corpus import Corpus
-from perspective_rag.results import Answer, Claim, RetrievalResult
 from perspective_rag.text import printable
-from perspective_rag.types import Candidate, Perspective
+from perspective_rag.types import Answer, Candidate, Claim, Perspective, RetrievalResult
 
 Proofs = Mapping[tuple[int, str], str]
 """Sentences of ``supporting_sentences``."""

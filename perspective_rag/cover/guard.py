@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from perspective_rag.cover.choose import select
+from perspective_rag.cover.select import select
 from perspective_rag.errors import PerspectiveRAGError
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.judge.support import (
     BATCH,
     coverage_of,
@@ -21,12 +20,10 @@ from perspective_rag.judge.support import (
     related_to,
     rule_of,
 )
-from perspective_rag.results import RetrievalResult
-from perspective_rag.search.merge import merge
-from perspective_rag.search.rank import with_names, with_relevance
+from perspective_rag.search.candidates import merge, with_names, with_relevance
 from perspective_rag.search.search import Ranking, search
 from perspective_rag.text import topic_words, words
-from perspective_rag.types import Candidate, Extraction, Perspective, Query
+from perspective_rag.types import Candidate, Extraction, Perspective, Query, RetrievalResult
 
 _LEAST_LETTERS = 4
 

@@ -18,16 +18,18 @@ from contextlib import (
     suppress,
 )
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast, overload
 
 from perspective_rag.errors import PerspectiveRAGError
-from perspective_rag.flow import driver as threads
-from perspective_rag.flow.limiter import LOOK_EVERY, Limiter, Permit, check_wanted, current_work
+from perspective_rag.flow.limiter import Limiter, Limits, Permit, check_wanted, current_work
+from perspective_rag.flow.request import RECORDER, Recorder
 from perspective_rag.flow.steps import Call, Flow, Reply
-from perspective_rag.flow.trace import RECORDER, Recorder
 from perspective_rag.redaction import raise_scrubbed, scrubbed
+
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
 
 _CURRENT: ContextVar[Attempt | None] = ContextVar("perspective_rag_attempt", default=None)
 
@@ -74,66 +76,51 @@ class Attempt:
                 each()
         self.permit.release()
 
-    def stand_still(self) -> None:
-        """Stops the clock."""
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """The time inside does not count."""
         with self._lock:
+            stopped = self._since is not None
             if self._since is not None:
                 self._counted += time.monotonic() - self._since
                 self._since = None
+        try:
+            yield
+        finally:
+            with self._lock:
+                if stopped:
+                    self._since = time.monotonic()
 
-    def go_on(self) -> None:
-        """Starts it again."""
-        with self._lock:
-            if self._since is None:
-                self._since = time.monotonic()
-
-    def add(self, undo: Callable[[], object]) -> None:
-        """Has ``undo`` called when the call is given up: at once where it was already."""
+    @contextmanager
+    def undoing(self, undo: Callable[[], object]) -> Iterator[None]:
+        """Has ``undo`` called when the call is given up inside: at once where it was already."""
         with self._lock:
             late = self._given_up
             if not late:
                 self._to_do.append(undo)
         if late:
             undo()
-
-    def drop(self, undo: Callable[[], object]) -> None:
-        """Forgets it."""
-        with self._lock, suppress(ValueError):
-            self._to_do.remove(undo)
-
-
-def current_permit() -> Permit:
-    """The permit of the call that this code belongs to; one of nobody's where there is none."""
-    attempt = _CURRENT.get()
-    return Permit() if attempt is None else attempt.permit
+        try:
+            yield
+        finally:
+            with self._lock, suppress(ValueError):
+                self._to_do.remove(undo)
 
 
 @contextmanager
 def undone_when_given_up(undo: Callable[[], object]) -> Iterator[None]:
     """Has ``undo`` called, from another thread, when the call that runs inside is given up."""
     attempt = _CURRENT.get()
-    if attempt is None:
+    with nullcontext() if attempt is None else attempt.undoing(undo):
         yield
-        return
-    attempt.add(undo)
-    try:
-        yield
-    finally:
-        attempt.drop(undo)
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
     """The time inside is not the call's own: it waits for a place."""
     attempt = _CURRENT.get()
-    if attempt is None:
+    with nullcontext() if attempt is None else attempt.standing_still():
         yield
-        return
-    attempt.stand_still()
-    try:
-        yield
-    finally:
-        attempt.go_on()
 
 
 @contextmanager
@@ -156,10 +143,6 @@ async def aheld(limiter: Limiter, stage: str) -> AsyncIterator[None]:
         yield
     finally:
         permit.release()
-
-
-S = TypeVar("S")
-T = TypeVar("T")
 
 
 def start(work: Callable[[], None]) -> None:
@@ -185,7 +168,8 @@ def outcome_in_thread(
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()
-    permit = current_permit()
+    attempt = _CURRENT.get()
+    permit = Permit() if attempt is None else attempt.permit
 
     def tell(outcome: tuple[Any, BaseException | None]) -> None:
         if not answer.done():  # nobody waits any more
@@ -262,39 +246,18 @@ def map_in_pool(
     return list(pool.map(one, items))
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """``timeout``: seconds for one call once it has begun (None: no limit); ``max_concurrency``:
-    calls of one batch at a time; ``limiter``: what all requests together may do (None: no limit).
-
-    A call that is given up leaves its permits to others. The time that it waits for a permit, or
-    for a place of the model's own client, is not the call's.
-    """
-
-    timeout: float | None = 60.0
-    max_concurrency: int = 8
-    limiter: Limiter | None = None
-
-
-class Caller:
-    """The event loop that awaits a flow while a thread runs it, until it cancels it."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self._awaited = Attempt(Permit())
-        self.add, self.drop = self._awaited.add, self._awaited.drop
-        self.cancel = self._awaited.give_up
-
-
 # How often a call is looked at whose clock stands still.
 _GLANCE = 0.05
 
 
-def replies_to(calls: Sequence[Call], limits: Limits, caller: Caller | None) -> list[Reply]:
+def replies_to(
+    calls: Sequence[Call], limits: Limits, caller: tuple[asyncio.AbstractEventLoop, Attempt] | None
+) -> list[Reply]:
     """A reply for each call, in their order; blocks, and works where an event loop runs too.
 
-    Calls with an async form are awaited by the ``caller``, where there is one, and calls that are
-    bound to its thread block it while they run; all others have a thread of their own.
+    The ``caller`` is the event loop that awaits the flow, and what gives the flow up when that is
+    cancelled. Calls with an async form are awaited there, and calls that are bound to its thread
+    block it while they run; all others have a thread of their own.
     """
     if caller is None:
         if any(step.in_caller for step in calls):
@@ -302,41 +265,36 @@ def replies_to(calls: Sequence[Call], limits: Limits, caller: Caller | None) -> 
         # A function may run an event loop of its own, which no thread can that runs one already.
         if limits.timeout is None and len(calls) == 1 and asyncio._get_running_loop() is None:
             return [_here(calls[0], limits)]
-    return _Batch(calls, limits, caller).replies() if calls else []
-
-
-def remembered(calls: Sequence[Call], replies: Sequence[Reply], limits: Limits) -> Sequence[Reply]:
-    """The replies; whether calls of a stage fail side by side and work in turn is remembered."""
-    if limits.limiter is None:
-        return replies
-    if any(step.again and reply.error is None for step, reply in zip(calls, replies, strict=True)):
-        limits.limiter.collided(calls[0].stage)
-    elif len(calls) > 1 and all(reply.error is None for reply in replies):
-        limits.limiter.worked_side_by_side(calls[0].stage)
-    return replies
+    if not calls:
+        return []
+    batch = _Batch(calls, limits, None if caller is None else caller[0])
+    with nullcontext() if caller is None else caller[1].undoing(batch.cancel):
+        return batch.replies()
 
 
 class _Batch:
     """Calls that run side by side, and the thread that waits for them."""
 
-    def __init__(self, calls: Sequence[Call], limits: Limits, caller: Caller | None) -> None:
-        self._calls, self._limits, self._caller = calls, limits, caller
+    def __init__(
+        self, calls: Sequence[Call], limits: Limits, loop: asyncio.AbstractEventLoop | None
+    ) -> None:
+        self._calls, self._limits, self._loop = calls, limits, loop
         self._waiting = deque(range(len(calls)))
-        self._asked: dict[int, Future[Permit]] = {}
+        self._asked: list[Future[Permit]] = []
         self._began: dict[int, Attempt] = {}
         self._replies: dict[int, Reply] = {}
         self._done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
         self._over = False
 
+    def cancel(self) -> None:
+        self._done.put((-1, asyncio.CancelledError()))
+
     def replies(self) -> list[Reply]:
-        calls, in_turn = self._calls, any(each.in_turn or each.in_caller for each in self._calls)
-        cancel = partial(self._done.put, (-1, asyncio.CancelledError()))
-        if self._caller is not None:
-            self._caller.add(cancel)
+        in_turn = any(each.in_turn or each.in_caller for each in self._calls)
         try:
             for _ in range(1 if in_turn else self._limits.max_concurrency):
                 self._ask_for_next()
-            while len(self._replies) < len(calls):
+            while len(self._replies) < len(self._calls):
                 try:
                     index, outcome = self._done.get(timeout=self._patience())
                 except queue.Empty:
@@ -347,46 +305,39 @@ class _Batch:
                         self._ask_for_next()
         finally:
             self._over = True  # after an interrupt no further call is made
-            if self._caller is not None:
-                self._caller.drop(cancel)
-            for asked in self._asked.values():
+            for asked in self._asked:
                 Limiter.forget(asked)
             for index, attempt in list(self._began.items()):
                 if index not in self._replies:
                     attempt.give_up()
-        return [self._replies[index] for index in range(len(calls))]
+        return [self._replies[index] for index in range(len(self._calls))]
 
     def _ask_for_next(self) -> None:
         if not self._waiting or self._over:
             return
         index = self._waiting.popleft()
-        begin = partial(self._begin, index, contextvars.copy_context())
         if self._limits.limiter is None:
             asked: Future[Permit] = Future()
             asked.set_result(Permit())
         else:
-            loop = self._caller.loop if self._caller and self._is_for_loop(index) else None
-            asked = self._limits.limiter.ask(self._calls[index].stage, loop)
-        self._asked[index] = asked
-        asked.add_done_callback(begin)
-
-    def _is_for_loop(self, index: int) -> bool:
-        step = self._calls[index]
-        return self._caller is not None and (step.in_caller or step.afunction is not None)
+            asked = self._limits.limiter.ask(self._calls[index].stage)
+        self._asked.append(asked)
+        asked.add_done_callback(partial(self._begin, index, contextvars.copy_context()))
 
     def _begin(self, index: int, context: contextvars.Context, granted: Future[Permit]) -> None:
         """Starts a call, in whatever thread its permit was given."""
         if granted.cancelled():
             return
+        step = self._calls[index]
         try:
             attempt = self._began[index] = Attempt(granted.result())
             if self._over:
                 attempt.give_up()
-            elif self._caller is not None and self._is_for_loop(index):
-                context.run(self._caller.loop.call_soon_threadsafe, self._on_loop, index, attempt)
+            elif self._loop is not None and (step.in_caller or step.afunction is not None):
+                context.run(self._loop.call_soon_threadsafe, self._on_loop, index, attempt)
             else:
                 attempt.permit.thread_begins()
-                threads.start(partial(context.run, self._in_thread, index, attempt))
+                start(partial(context.run, self._in_thread, index, attempt))
         except Exception as error:  # the limiter's own, or the loop is closed
             self._done.put((index, Reply(error=error)))
 
@@ -402,9 +353,8 @@ class _Batch:
             self._end(index, attempt, RuntimeError() if self._over else _attempt(step))
             return
         with self._belongs_to(attempt):
-            task = asyncio.ensure_future(_await_call(step))
+            task = asyncio.ensure_future(_await_call(step, attempt))
         task.add_done_callback(lambda task: self._end(index, attempt, _outcome(step, task)))
-        attempt.add(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
 
     def _end(self, index: int, attempt: Attempt, outcome: Reply | BaseException) -> None:
         attempt.permit.release()
@@ -427,24 +377,16 @@ class _Batch:
 
     def _patience(self) -> float | None:
         timeout = self._limits.timeout
-        waits = []
-        if not all(asked.done() for asked in self._asked.values()):
-            waits.append(LOOK_EVERY)
-        if timeout is not None:
-            waits.append(timeout)
-            for _, each in self._open():
-                least = _GLANCE if each.stands_still else 0.001
-                waits.append(max(least, timeout - each.seconds))
-        return min(waits, default=None)
+        if timeout is None:
+            return None
+        waits = [timeout]
+        for _, each in self._open():
+            least = _GLANCE if each.stands_still else 0.001
+            waits.append(max(least, timeout - each.seconds))
+        return min(waits)
 
     def _give_up_overdue(self) -> None:
-        if self._limits.limiter is not None:
-            for index, asked in self._asked.items():
-                if not asked.done():
-                    self._limits.limiter.reclaim(self._calls[index].stage)
-        timeout = self._limits.timeout
-        if timeout is None:
-            return
+        timeout = cast(float, self._limits.timeout)
         for index, attempt in self._open():
             if not attempt.stands_still and attempt.seconds >= timeout:
                 late = f"{self._calls[index].stage} did not answer within {timeout:g} s"
@@ -453,17 +395,20 @@ class _Batch:
                 self._ask_for_next()
 
 
-async def _await_call(step: Call) -> Reply:
+async def _await_call(step: Call, attempt: Attempt) -> Reply:
     assert step.afunction is not None
-    try:
-        return Reply(await step.afunction(*step.args, **step.kwargs))
-    except RuntimeError as error:
-        stopped = str(error) == "coroutine raised StopIteration"  # it cannot raise one itself
-        return Reply(error=_as_error(step, error.__cause__) if stopped else error)
-    except Exception as error:
-        return Reply(error=error)
-    except GeneratorExit as error:
-        return Reply(error=_as_error(step, error))
+    own, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert own is not None
+    with attempt.undoing(partial(loop.call_soon_threadsafe, own.cancel)):
+        try:
+            return Reply(await step.afunction(*step.args, **step.kwargs))
+        except RuntimeError as error:
+            stopped = str(error) == "coroutine raised StopIteration"  # it cannot raise one itself
+            return Reply(error=_as_error(step, error.__cause__) if stopped else error)
+        except Exception as error:
+            return Reply(error=error)
+        except GeneratorExit as error:
+            return Reply(error=_as_error(step, error))
 
 
 def _outcome(step: Call, task: asyncio.Future[Reply]) -> Reply | BaseException:
@@ -508,8 +453,6 @@ def _reply(outcome: Reply | BaseException) -> Reply:
     return outcome
 
 
-R = TypeVar("R")
-
 # Seconds that who cancels a flow waits for its end; a plain function cannot be interrupted.
 _GRACE = 1.0
 
@@ -551,23 +494,29 @@ async def arun(flow: Any, recorder: Recorder | None = None, limits: Limits | Non
     """
     if not isinstance(flow, Generator):
         return flow
-    caller = Caller(asyncio.get_running_loop())
+    awaited = Attempt(Permit())
+    caller = asyncio.get_running_loop(), awaited
     coming = outcome_in_thread(_drive, flow, recorder or Recorder(), limits or Limits(), caller)
     try:
         await asyncio.wait([coming])
     except asyncio.CancelledError:
-        caller.cancel()
+        awaited.give_up()
         await asyncio.wait([coming], timeout=_GRACE)
         raise
     finally:
-        caller.cancel()
+        awaited.give_up()
     value, error = coming.result()
     if error is not None:
         raise error
     return value
 
 
-def _drive(flow: Flow[R], recorder: Recorder, limits: Limits, caller: Caller | None) -> R:
+def _drive(
+    flow: Flow[R],
+    recorder: Recorder,
+    limits: Limits,
+    caller: tuple[asyncio.AbstractEventLoop, Attempt] | None,
+) -> R:
     token, replies = RECORDER.set(recorder), cast(Any, None)
     try:
         while True:
@@ -581,7 +530,7 @@ def _drive(flow: Flow[R], recorder: Recorder, limits: Limits, caller: Caller | N
                 raise recorder.refused
             calls = recorder.watched(asked)
             started = time.perf_counter()
-            answered = remembered(calls, replies_to(calls, limits, caller), limits)
+            answered = replies_to(calls, limits, caller)
             seconds = time.perf_counter() - started
             # What a server or a store says may hold the key it was sent.
             replies = [

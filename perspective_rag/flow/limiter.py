@@ -1,4 +1,4 @@
-"""Permits, deadlines, and work that nobody waits for any more."""
+"""Permits, limits, and work that nobody waits for any more."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
-from weakref import ref
 
-from perspective_rag.validation import count
+from perspective_rag.errors import count
 
 _CURRENT: ContextVar[Work | None] = ContextVar("perspective_rag_work", default=None)
 
@@ -81,19 +80,11 @@ def check_wanted() -> None:
     """Raises Cancelled where the work that this code belongs to was cancelled: for loops that take
     longer than a moment, once in each round.
     """
-    work = _CURRENT.get()
-    if work is not None:
-        work.check()
+    current_work().check()
 
-
-# How often who waits looks whether permits are held by event loops that will never go on.
-LOOK_EVERY = 1.0
 
 MOST_HANGING = 32
 """Calls of a stage that may hang at a time, where the limit is not higher."""
-
-COLLISIONS = 2
-"""Searches of a store in a row that collided before it is searched in turn."""
 
 
 class Limiter:
@@ -117,8 +108,15 @@ class Limiter:
 
     def __init__(self, limit: int = 32) -> None:
         self.limit = count("limit", limit)
-        self._collisions: defaultdict[str, int] = defaultdict(int)
-        self._state = _State(self.limit, self.limit_of)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._held: defaultdict[str, set[Permit]] = defaultdict(set)
+        self._hanging: defaultdict[str, int] = defaultdict(int)
+        self._waiting: defaultdict[str, deque[Future[Permit]]] = defaultdict(deque)
+        self._most_hanging = max(self.limit, MOST_HANGING)
 
     def acquire(self, stage: str) -> Permit:
         """Waits for a permit for one call; blocks the thread.
@@ -134,45 +132,37 @@ class Limiter:
         """
         waiter = self.ask(stage)
         try:
-            while True:
-                try:
-                    return waiter.result(timeout=LOOK_EVERY)
-                except NotYet:
-                    if waiter.done():  # the error is the limiter's own: too many calls hang
-                        raise
-                    self.reclaim(stage)
+            return waiter.result()
         except BaseException:
             self.forget(waiter)
             raise
 
     async def aacquire(self, stage: str) -> Permit:
         """The same as ``acquire``, without blocking the event loop."""
-        waiter = self.ask(stage, asyncio.get_running_loop())
-        if waiter.done():
-            return waiter.result()
+        waiter = self.ask(stage)
         try:
-            granted = asyncio.wrap_future(waiter)
-            while not granted.done():
-                await asyncio.wait([granted], timeout=LOOK_EVERY)
-                if not granted.done():
-                    self.reclaim(stage)
-            return granted.result()
+            return waiter.result() if waiter.done() else await asyncio.wrap_future(waiter)
         except BaseException:
             self.forget(waiter)
             raise
 
-    def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None = None) -> Future[Permit]:
+    def ask(self, stage: str) -> Future[Permit]:
         """Asks for a permit without waiting.
 
         Args:
             stage: The kind of call.
-            loop: The event loop that the call is made on. None: it is made in a thread.
 
         Returns:
             A future of the permit: done at once where one is free. While too many calls of the
             stage hang its error is a TimeoutError.
         """
-        return self._current().ask(stage, loop)
+        if self._process != os.getpid():  # whoever held permits is not in a forked process
+            self._begin()
+        waiter: Future[Permit] = Future()
+        with self._lock:
+            self._waiting[stage].append(waiter)
+        self._hand_out(stage)
+        return waiter
 
     @staticmethod
     def forget(waiter: Future[Permit]) -> None:
@@ -184,14 +174,6 @@ class Limiter:
         if not waiter.cancel() and waiter.exception() is None:
             waiter.result().release()
 
-    def reclaim(self, stage: str) -> None:
-        """Takes back the permits of calls on event loops that will never go on.
-
-        Args:
-            stage: The kind of call.
-        """
-        self._current().reclaim(stage)
-
     def running(self, stage: str) -> int:
         """How many calls hold a permit now.
 
@@ -201,44 +183,45 @@ class Limiter:
         Returns:
             Their number.
         """
-        return len(self._current().held[stage])
-
-    def collided(self, stage: str) -> None:
-        """Notes that calls failed side by side and worked one after the other.
-
-        After two of these in a row a single call of the stage runs at a time; one may be a server
-        that was briefly away.
-
-        Args:
-            stage: The kind of call.
-        """
-        self._collisions[stage] += 1
-
-    def worked_side_by_side(self, stage: str) -> None:
-        """The same as ``collided``, of calls that worked side by side."""
-        if self._collisions[stage] < COLLISIONS:
-            self._collisions[stage] = 0
-
-    def limit_of(self, stage: str) -> int:
-        """How many calls may run at a time.
-
-        Args:
-            stage: The kind of call.
-
-        Returns:
-            ``limit``, or 1 where calls collided.
-        """
-        return 1 if self._collisions[stage] >= COLLISIONS else self.limit
+        return len(self._held[stage])
 
     def hanging(self, stage: str) -> int:
         """The same as ``running``, of calls that were given up while their threads still run."""
-        return self._current().hanging[stage]
+        return self._hanging[stage]
 
-    def _current(self) -> _State:
-        # The threads and event loops that held permits are not in a forked process.
-        if self._state.process != os.getpid():
-            self._state = _State(self.limit, self.limit_of)
-        return self._state
+    def _hand_out(self, stage: str) -> None:
+        """Gives free permits to those who wait longest; an error to all where too many hang."""
+        given: list[tuple[Future[Permit], Permit | None]] = []
+        with self._lock:
+            queue, held, stuck = self._waiting[stage], self._held[stage], self._hanging[stage]
+            refuses = stuck >= self._most_hanging
+            while queue and (refuses or len(held) < self.limit):
+                waiter = queue.popleft()
+                if waiter.set_running_or_notify_cancel():
+                    permit = None if refuses else Permit(self, stage)
+                    held.update([permit] if permit else [])
+                    given.append((waiter, permit))
+        # Outside of the lock: what waits may acquire or release at once.
+        for waiter, permit in given:
+            if permit is not None:
+                waiter.set_result(permit)
+            else:
+                waiter.set_exception(
+                    TimeoutError(
+                        f"{stuck} calls of stage {stage!r} were given up and still hang: no "
+                        "further one is made until some of them end"
+                    )
+                )
+
+    def _take_back(self, permit: Permit, stage: str, *, hangs: bool) -> None:
+        with self._lock:
+            self._held[stage].discard(permit)
+            self._hanging[stage] += hangs
+        self._hand_out(stage)
+
+    def _hangs_no_longer(self, stage: str) -> None:
+        with self._lock:
+            self._hanging[stage] -= 1
 
     def __copy__(self) -> Limiter:
         return self
@@ -253,14 +236,8 @@ class Limiter:
 class Permit:
     """What a call holds while it runs; releasing twice is harmless. Free without a limiter."""
 
-    def __init__(
-        self,
-        state: _State | None = None,
-        stage: str = "",
-        loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        self._state, self._stage = state, stage
-        self._loop = None if loop is None else ref(loop)
+    def __init__(self, limiter: Limiter | None = None, stage: str = "") -> None:
+        self._limiter, self._stage = limiter, stage
         self._lock = threading.Lock()
         self._threads = 0
         self._released = False
@@ -271,8 +248,8 @@ class Permit:
             if self._released:
                 return
             self._released, hangs = True, self._threads > 0
-        if self._state is not None:
-            self._state.release(self, self._stage, hangs=hangs)
+        if self._limiter is not None:
+            self._limiter._take_back(self, self._stage, hangs=hangs)
 
     def thread_begins(self) -> None:
         """Says that a thread is about to run for the call."""
@@ -284,81 +261,23 @@ class Permit:
         with self._lock:
             self._threads -= 1
             over = self._released and self._threads == 0
-        if over and self._state is not None:
-            self._state.hangs_no_longer(self._stage)
-
-    @property
-    def is_orphan(self) -> bool:
-        """True when the event loop that the call ran in will not end it: it was closed or left."""
-        if self._loop is None:
-            return False
-        loop = self._loop()
-        return loop is None or loop.is_closed() or not loop.is_running()
+        if over and self._limiter is not None:
+            self._limiter._hangs_no_longer(self._stage)
 
 
-class _State:
-    """The permits of one process."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What limits the calls of a flow.
 
-    def __init__(self, limit: int, limit_of: Callable[[str], int]) -> None:
-        self.process = os.getpid()
-        self.held: defaultdict[str, set[Permit]] = defaultdict(set)
-        self.hanging: defaultdict[str, int] = defaultdict(int)
-        self._limit_of = limit_of
-        self._most_hanging = max(limit, MOST_HANGING)
-        self._lock = threading.Lock()
-        self._waiting: defaultdict[str, deque[tuple[Future[Permit], Permit]]] = defaultdict(deque)
+    A call that is given up leaves its permits to others. The time that it waits for a permit, or
+    for a place of the model's own client, is not the call's.
 
-    def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None) -> Future[Permit]:
-        """What will be a permit: at once where one is free."""
-        waiter: Future[Permit] = Future()
-        with self._lock:
-            self._waiting[stage].append((waiter, Permit(self, stage, loop)))
-        self._hand_out(stage)
-        if not waiter.done():
-            self.reclaim(stage)
-        return waiter
+    Attributes:
+        timeout: Seconds for one call once it has begun. None: no limit.
+        max_concurrency: Calls of one batch at a time.
+        limiter: What all requests together may do. None: no limit.
+    """
 
-    def release(self, permit: Permit, stage: str, *, hangs: bool) -> None:
-        """Takes a permit back."""
-        with self._lock:
-            self.held[stage].discard(permit)
-            self.hanging[stage] += hangs
-        self._hand_out(stage)
-
-    def hangs_no_longer(self, stage: str) -> None:
-        """Counts the end of a call that hung."""
-        with self._lock:
-            self.hanging[stage] -= 1
-
-    def reclaim(self, stage: str) -> None:
-        """Takes back the permits of calls that nobody will end."""
-        for permit in [each for each in list(self.held[stage]) if each.is_orphan]:
-            permit.release()
-
-    def _hand_out(self, stage: str) -> None:
-        """Gives free permits to those who wait longest; an error to all where too many hang."""
-        given: list[tuple[Future[Permit], Permit | None]] = []
-        with self._lock:
-            queue, held = self._waiting[stage], self.held[stage]
-            stuck = self.hanging[stage]
-            most = self._limit_of(stage)
-            while queue and (len(held) < most or stuck >= self._most_hanging):
-                waiter, permit = queue.popleft()
-                if permit.is_orphan or not waiter.set_running_or_notify_cancel():
-                    continue
-                if stuck >= self._most_hanging:
-                    given.append((waiter, None))
-                else:
-                    held.add(permit)
-                    given.append((waiter, permit))
-        # Outside of the lock: what waits may acquire or release at once.
-        for waiter, granted in given:
-            if granted is not None:
-                waiter.set_result(granted)
-            else:
-                waiter.set_exception(
-                    TimeoutError(
-                        f"{stuck} calls of stage {stage!r} were given up and still hang: no "
-                        "further one is made until some of them end"
-                    )
-                )
+    timeout: float | None = 60.0
+    max_concurrency: int = 8
+    limiter: Limiter | None = None

@@ -1,7 +1,7 @@
 """Flows: what a component asks for, and what it is told.
 
 A flow is a generator: multi-step logic written once, carried out synchronously or asynchronously by
-``drivers``. It yields a batch of calls to models and stores, which do not depend on each other, and
+``driver``. It yields a batch of calls to models and stores, which do not depend on each other, and
 is sent a reply for each: so time-outs, limits, strict mode and the trace hold for every call,
 whoever runs it. All else is a plain function. (httpx does this for authentication:
 ``httpx._auth.Auth.auth_flow``.)
@@ -9,18 +9,15 @@ whoever runs it. All else is a plain function. (httpx does this for authenticati
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.types import Degradation, Prompt, Query
 
-if TYPE_CHECKING:
-    pass
-
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -39,8 +36,6 @@ class Call:
             would only wait for each other.
         in_caller: True: the call runs in the thread that runs the flow, because what it calls is
             bound to that thread; the time-out cannot cut it.
-        again: True: the call failed beside others and is repeated; the limiter notes whether that
-            works.
     """
 
     stage: str
@@ -51,7 +46,6 @@ class Call:
     counts: Mapping[str, int] = field(default_factory=dict)
     in_turn: bool = False
     in_caller: bool = False
-    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +177,49 @@ def complete(outcome: Any, component: str, returns: str) -> Flow[Any]:
             replies = yield steps
     finally:
         outcome.close()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """``run`` gives the function's value, awaited where need be; ``awaited`` is the function itself
+    where it is ``async``.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    awaited: Callable[..., Awaitable[Any]] | None = None
+
+
+def as_function(component: str, function: Any, arguments: Sequence[str]) -> UserFunction:
+    """The function that ``component`` was made of; raises ConfigError unless it can be called with
+    these arguments, by position.
+    """
+    wanted = f"{component} needs a function of ({', '.join(arguments)})"
+    if isinstance(function, type) or not callable(function):
+        given = f"the class {function.__name__}" if isinstance(function, type) else repr(function)
+        raise ConfigError(f"{wanted}; got {given}")
+    name = str(getattr(function, "__name__", type(function).__name__))
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some builtins have none: the first call will tell
+        signature = None
+    if signature is not None:
+        try:
+            signature.bind(*arguments)
+        except TypeError as error:
+            own = ", ".join(signature.parameters)
+            raise ConfigError(f"{wanted}; got {name}({own}): {error}") from error
+    asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
+    )
+
+    def run(*given: Any) -> Any:
+        value = function(*given)
+        # Calls are made in threads of their own, where no event loop runs yet.
+        return asyncio.run(_value_of(value)) if inspect.isawaitable(value) else value
+
+    return UserFunction(name, run, function if asynchronous else None)
+
+
+async def _value_of(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
+from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow, call, complete
-from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
 from perspective_rag.judge.support import judge_two
 from perspective_rag.judge.wrapped import WrappedJudge
 from perspective_rag.protocols import Judge, Judged, JudgesLists
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import open_cache
+from perspective_rag.text import from_json
 from perspective_rag.types import Matrix, Passage, Perspective, Proof, Vector
-from perspective_rag.validation import from_json
 
 
 class CachedJudge(TableOfPairs, WrappedJudge):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError
+from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow, call
-from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import TableOfPairs, judge_pairs, revision_of
 from perspective_rag.judge.support import judge_two, threshold_of
 from perspective_rag.judge.windows import titled_pieces

@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, between
+from perspective_rag.flow.request import note
 from perspective_rag.flow.steps import Flow, Reply
-from perspective_rag.flow.trace import note
 from perspective_rag.judge.models import (
     LoadedOnce,
     OnnxClassifier,
@@ -21,10 +21,8 @@ from perspective_rag.judge.models import (
 from perspective_rag.judge.pairs import TableOfPairs, in_batches, not_judged
 from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
 from perspective_rag.judge.windows import LONG, LONGEST, telling, windows
-from perspective_rag.listing import ListingRule
 from perspective_rag.storage.fingerprint import fingerprint, model_fingerprint
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
-from perspective_rag.validation import between
+from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Vector
 
 DEFAULT_MODEL = Path(__file__).parent / "default"
 BATCH = 32

@@ -11,16 +11,15 @@ from typing import Literal
 
 import numpy as np
 
-from perspective_rag.errors import LLMError, unknown_name
+from perspective_rag.errors import LLMError, between, check_component, count, unknown_name
+from perspective_rag.flow.request import note
 from perspective_rag.flow.steps import Call, Flow, Reply
-from perspective_rag.flow.trace import note
 from perspective_rag.judge.pairs import TableOfPairs, not_judged
 from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_yes_no, reply_text
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Passage, Perspective, Prompt, Vector
-from perspective_rag.validation import between, check_component, count
 
 
 @dataclass(frozen=True, slots=True)

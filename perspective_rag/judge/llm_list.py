@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from perspective_rag.errors import JudgeError, LLMError
+from perspective_rag.errors import JudgeError, LLMError, check_component, check_components, count
+from perspective_rag.flow.request import degrade, note
 from perspective_rag.flow.steps import Flow, ask
-from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.pairs import not_judged
 from perspective_rag.judge.support import read_beside
 from perspective_rag.judge.wrapped import GRADES, NO_SUPPORT, RULE, GradedJudge
@@ -20,9 +20,8 @@ from perspective_rag.prompts import fence, load_prompt, shorten
 from perspective_rag.prompts.replies import bad_reply, parse_json, reply_text
 from perspective_rag.protocols import LLM, Judge, Judged
 from perspective_rag.storage.fingerprint import cache_key, fingerprint
-from perspective_rag.text import words
+from perspective_rag.text import from_json, words
 from perspective_rag.types import Matrix, Passage, Perspective, Prompt, Proof, Vector
-from perspective_rag.validation import check_component, check_components, count, from_json
 
 Grade = Literal["clear", "fair", "leaning"]
 

@@ -16,8 +16,8 @@ import numpy as np
 from perspective_rag.errors import ConfigError, MissingDependency
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
+from perspective_rag.text import from_json
 from perspective_rag.types import Matrix, Vector
-from perspective_rag.validation import from_json
 
 M = TypeVar("M")
 

@@ -8,14 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow.functions import as_function
-from perspective_rag.flow.steps import Flow, Reply, call
-from perspective_rag.flow.trace import degrade
+from perspective_rag.errors import ConfigError, JudgeError, MissingDependency, between
+from perspective_rag.flow.request import degrade
+from perspective_rag.flow.steps import Flow, Reply, as_function, call
 from perspective_rag.judge.support import checked, in_range, judge_table
 from perspective_rag.protocols import Judge
 from perspective_rag.types import Matrix, Passage, Perspective, Vector
-from perspective_rag.validation import between
 
 Pair = tuple[Passage, Perspective]
 

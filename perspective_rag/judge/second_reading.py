@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, JudgeError, MissingDependency
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.judge.support import (
     checked,
     contradictions,
@@ -22,8 +21,7 @@ from perspective_rag.judge.support import (
     rule_of,
     support_matrix,
 )
-from perspective_rag.listing import ListingRule
-from perspective_rag.types import Candidate, Extraction, Matrix, Vector
+from perspective_rag.types import Candidate, Extraction, ListingRule, Matrix, Vector
 
 Choose = Callable[[Request, Extraction, Sequence[Candidate]], list[Candidate]]
 

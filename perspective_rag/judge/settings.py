@@ -11,10 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from perspective_rag.errors import ConfigError
-from perspective_rag.listing import ListingRule
-from perspective_rag.types import Matrix, Vector
-from perspective_rag.validation import between, count, from_json
+from perspective_rag.errors import ConfigError, between, count
+from perspective_rag.text import from_json
+from perspective_rag.types import ListingRule, Matrix, Vector
 
 FILE = "judge.json"
 OFFSET = "second_text_offset"

@@ -10,16 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perspective_rag.errors import ConfigError, JudgeError
-from perspective_rag.flow.request import Request
+from perspective_rag.errors import ConfigError, JudgeError, between
+from perspective_rag.flow.request import Request, degrade, stage
 from perspective_rag.flow.steps import Flow, complete
-from perspective_rag.flow.trace import degrade, stage
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
+from perspective_rag.options import Calibration
 from perspective_rag.protocols import Embedder, Judge, Judged, JudgesLists, JudgesSides
-from perspective_rag.results import Coverage
 from perspective_rag.text import named, topic_words
-from perspective_rag.types import Candidate, Extraction, Matrix, Passage, Perspective, Proof, Vector
-from perspective_rag.validation import between
+from perspective_rag.types import (
+    PACKAGED,
+    Candidate,
+    Coverage,
+    Extraction,
+    ListingRule,
+    Matrix,
+    Passage,
+    Perspective,
+    Proof,
+    RelevanceFloor,
+    Vector,
+)
 
 _READ = 20_000  # characters of a passage in which the question's words are looked for
 
@@ -469,17 +478,6 @@ def is_judged(request: Request, extraction: Extraction) -> bool:
     """Whether there is a judge and something for it to judge."""
     asked = request.options.coverage != "off" and bool(extraction.perspectives)
     return asked and request.judge is not None
-
-
-def stance_asked(extraction: Extraction) -> Perspective | None:
-    """The side of a claim that a question asks for ("find a claim that opposes: X"), or None.
-
-    None where several sides are asked for: then coverage, not one side, is what is wanted.
-    """
-    if len(extraction.perspectives) != 1:
-        return None
-    (perspective,) = extraction.perspectives
-    return perspective if perspective.stance is not None and perspective.claim else None
 
 
 def judge_best_first(

@@ -16,8 +16,7 @@ from perspective_rag.judge.models import LoadedOnce, OnnxModel
 from perspective_rag.judge.pairs import in_batches, not_judged
 from perspective_rag.judge.settings import LargerSettings
 from perspective_rag.judge.windows import telling, windows
-from perspective_rag.listing import ListingRule
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Vector
 
 BATCH = 8
 """Texts of one call: what a time limit costs at most."""

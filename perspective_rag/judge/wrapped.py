@@ -17,9 +17,8 @@ from perspective_rag.judge.support import (
     quick_judge,
     sides_rule,
 )
-from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judge, Judged, JudgesLists
-from perspective_rag.types import Matrix, Passage, Perspective, Vector
+from perspective_rag.types import ListingRule, Matrix, Passage, Perspective, Vector
 
 R = TypeVar("R")
 

@@ -11,18 +11,15 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from perspective_rag.answer.standing import unread
-from perspective_rag.errors import ConfigError
+from perspective_rag.errors import ConfigError, between, check_component
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.judge.cross_encoder import packaged_judge
-from perspective_rag.listing import Calibration
 from perspective_rag.local.onnx_minilm import OnnxMiniLM
 from perspective_rag.local.wrapping import GivenPassages
-from perspective_rag.options import PipelineOptions
+from perspective_rag.options import Calibration, PipelineOptions
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import Embedder, Extractor, Judge
-from perspective_rag.results import RetrievalResult
-from perspective_rag.types import Hit, Passage, Perspective
-from perspective_rag.validation import between, check_component
+from perspective_rag.types import Hit, Passage, Perspective, RetrievalResult
 
 TRUST = "https://perspective-rag.github.io/perspective-rag/how-to/evaluation-tools/#trust"
 """The page that says how often the judge errs, and how to measure it on labels of one's own."""

@@ -10,22 +10,25 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from perspective_rag.annotations import ScoreKind, annotations_of, check_score_kind, scores_of
+from perspective_rag.errors import check_component
 from perspective_rag.flow.driver import in_thread, map_in_threads
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.trace import Telemetry
+from perspective_rag.flow.request import Telemetry
 from perspective_rag.options import ChoiceOptions, Options, PipelineOptions, changed_options
 from perspective_rag.prompts.replies import llm_errors
 from perspective_rag.protocols import Expander, Extractor, Judge, Selector
 from perspective_rag.redaction import scrubbing, without_secrets
-from perspective_rag.results import (
+from perspective_rag.types import (
+    Completion,
+    Hit,
+    Matrix,
+    Passage,
+    Perspective,
+    Prompt,
     RetrievalResult,
-    ScoreKind,
-    annotations_of,
-    check_score_kind,
-    scores_of,
+    Vector,
 )
-from perspective_rag.types import Completion, Hit, Matrix, Passage, Perspective, Prompt, Vector
-from perspective_rag.validation import check_component
 
 DedupKey = str | Callable[[Any], Any]
 """A metadata key, or a function of a framework's document: those that share it are one."""

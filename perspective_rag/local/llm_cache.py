@@ -14,8 +14,8 @@ from perspective_rag.flow.driver import in_thread
 from perspective_rag.protocols import LLM
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import open_cache
+from perspective_rag.text import from_json
 from perspective_rag.types import Completion, Prompt
-from perspective_rag.validation import from_json
 
 
 class CachedLLM:

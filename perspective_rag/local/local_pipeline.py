@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.trace import Telemetry
-from perspective_rag.identity import DedupKey
+from perspective_rag.flow.request import Telemetry
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.llm_list import LLMListJudge
@@ -36,6 +35,7 @@ from perspective_rag.protocols import (
     Store,
 )
 from perspective_rag.storage.fingerprint import fingerprint
+from perspective_rag.types import DedupKey
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from perspective_rag.errors import MissingDependency
+from perspective_rag.errors import MissingDependency, count
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.judge.models import onnx_session
-from perspective_rag.listing import PACKAGED
 from perspective_rag.maths.vectors import normalised
-from perspective_rag.types import Matrix
-from perspective_rag.validation import count
+from perspective_rag.types import PACKAGED, Matrix
 
 
 def length_batches(lengths: Sequence[int], most: int, tokens: int) -> list[list[int]]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.errors import ConfigError, MissingDependency, count, is_number
 from perspective_rag.flow.driver import aheld, held, in_thread, undone_when_given_up
 from perspective_rag.flow.limiter import Limiter
 from perspective_rag.local.chat import messages_of, probabilities_of_choice, spellings
@@ -24,7 +24,6 @@ from perspective_rag.prompts.replies import llm_errors, no_reply
 from perspective_rag.redaction import public, public_address, secrets_of, without_secrets
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.types import Completion, Prompt
-from perspective_rag.validation import count, is_number
 
 # The most alternatives for a token that OpenAI and vLLM give.
 _TOP_LOGPROBS = 20

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.errors import ConfigError, MissingDependency, count
 from perspective_rag.flow.driver import in_thread
 from perspective_rag.maths.vectors import as_matrix, as_vector, normalised
 from perspective_rag.perspectives.words import word_band
 from perspective_rag.storage.folders import open_sealed, write_sealed
 from perspective_rag.storage.stored_passages import StoredPassages
 from perspective_rag.types import Hit, Matrix, Passage, Vector
-from perspective_rag.validation import count
 
 Positions = NDArray[np.int64]
 """Rows of a store's passages, ascending, shape (m,)."""

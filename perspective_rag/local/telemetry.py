@@ -12,12 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.flow.request import Observer
 from perspective_rag.flow.steps import Call, Note, Reply
-from perspective_rag.flow.trace import Observer
 from perspective_rag.options import PipelineOptions
 from perspective_rag.redaction import redacted
-from perspective_rag.results import Answer, RetrievalResult
-from perspective_rag.types import Completion, Degradation, Extraction
+from perspective_rag.types import Answer, Completion, Degradation, Extraction, RetrievalResult
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

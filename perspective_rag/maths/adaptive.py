@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from perspective_rag.errors import ConfigError
 from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, is_zero, normalised
 from perspective_rag.types import Matrix, Vector
 
@@ -73,7 +72,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Adapted:
     """What was chosen: ``vector`` (d,) of length one, to compare candidates with by cosine.
 
     ``weight`` in [0, 1] is how much the perspective counts beside the root; ``spread`` in
@@ -154,7 +153,7 @@ def choose(
     *,
     common: float = COMMON,
     full_at: float = FULL_SPREAD,
-) -> Choice:
+) -> Adapted:
     """The weight of the perspective and the vector to rank the candidates with.
 
     ``candidates`` has shape (n, d), best first as the search with ``projected.search`` found them;
@@ -163,9 +162,9 @@ def choose(
     """
     rows = _rows(candidates, "candidates", projected.query.size)[:CANDIDATES]
     if projected.problem is not None:
-        return Choice(projected.query, 0.0, 0.0, projected.kept, projected.problem)
+        return Adapted(projected.query, 0.0, 0.0, projected.kept, projected.problem)
     if not len(rows):
-        return Choice(
+        return Adapted(
             _sum(projected, projected.root, projected.perspective, 0.0), 0.0, 0.0, projected.kept
         )
     near = rows @ projected.perspective
@@ -177,39 +176,7 @@ def choose(
     axis = _unit(mean)
     shared = common * float(projected.perspective @ axis) * axis
     perspective = _unit_or(projected.perspective - shared, projected.perspective)
-    return Choice(_sum(projected, root, perspective, weight), weight, spread, projected.kept)
-
-
-def adaptive_scores(
-    candidates: ArrayLike,
-    query: ArrayLike,
-    root: ArrayLike,
-    perspective: ArrayLike,
-    *,
-    kinds: ArrayLike | None = None,
-    fetch_k: int = CANDIDATES,
-    common: float = COMMON,
-    full_at: float = FULL_SPREAD,
-) -> tuple[Vector, Choice]:
-    """The score of every document of a corpus, as a search of ``fetch_k`` finds and ranks them.
-
-    ``candidates`` has shape (n, d); the scores (n,): cosines in [-1, 1] for documents that the
-    search found, cosine - 2 for the others, so that they rank behind. Without a perspective, the
-    cosine to the query for all. Raises ConfigError as ``parts`` does, and for ``fetch_k`` below 1.
-    """
-    if fetch_k < 1:
-        raise ConfigError(f"fetch_k must be at least 1, got {fetch_k}")
-    rows = _rows(candidates, "candidates", None)
-    as_vector(query, "query", size=rows.shape[1])
-    projected = parts(query, root, perspective, kinds=kinds)
-    found = np.argsort(-(rows @ projected.search), kind="stable")[:fetch_k]
-    choice = choose(projected, rows[found], common=common, full_at=full_at)
-    scores: Vector = rows @ choice.vector
-    if projected.problem is not None:
-        return scores, choice
-    behind = np.full(len(rows), 2.0)
-    behind[found] = 0.0
-    return scores - behind, choice
+    return Adapted(_sum(projected, root, perspective, weight), weight, spread, projected.kept)
 
 
 def _sum(projected: Parts, root: Vector, perspective: Vector, weight: float) -> Vector:

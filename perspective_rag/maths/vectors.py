@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.limiter import check_wanted
 from perspective_rag.text import text_key, words
 from perspective_rag.types import Matrix, Vector
 
@@ -107,7 +106,6 @@ def first_copies(texts: Sequence[str]) -> list[int]:
     shingles: list[frozenset[tuple[str, ...]]] = []
     telling: list[Counter[str]] = []
     for place, text in enumerate(texts):
-        check_wanted()
         tokens = words(text)
         own = _shingles(tokens)
         shingles.append(own)

@@ -9,17 +9,15 @@ from dataclasses import replace
 import numpy as np
 
 from perspective_rag.errors import JudgeError
-from perspective_rag.flow.request import Request
+from perspective_rag.flow.request import Request, degrade, note
 from perspective_rag.flow.steps import Flow
-from perspective_rag.flow.trace import degrade, note
 from perspective_rag.judge.support import judge_table
 from perspective_rag.maths.vectors import cosine
 from perspective_rag.perspectives.sides import as_perspectives, both_sides, distinct
 from perspective_rag.perspectives.statements import main_verb, sound
 from perspective_rag.perspectives.words import PREPOSITIONS, SUBORDINATORS, bare, upper_first
 from perspective_rag.protocols import Judge
-from perspective_rag.search.merge import merge
-from perspective_rag.search.rank import rank_by_relevance
+from perspective_rag.search.candidates import merge, rank_by_relevance
 from perspective_rag.search.search import embed_passages, embed_queries, search, width_of
 from perspective_rag.text import split_sentences, text_key
 from perspective_rag.text import words as words_of

@@ -8,10 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.functions import as_function
-from perspective_rag.flow.request import Request
-from perspective_rag.flow.steps import Flow, call, complete
-from perspective_rag.flow.trace import degrade, note, stage
+from perspective_rag.flow.request import Request, degrade, note, stage
+from perspective_rag.flow.steps import Flow, as_function, call, complete
 from perspective_rag.judge.support import pair_judge
 from perspective_rag.perspectives.alternatives import answer_with
 from perspective_rag.perspectives.cleaning import (

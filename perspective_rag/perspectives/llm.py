@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import LLMError, LLMReplyError
+from perspective_rag.errors import LLMError, LLMReplyError, check_component, check_components, count
+from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Flow, ask, complete
-from perspective_rag.flow.trace import degrade
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.replies import (
     MAX_ITEM_CHARACTERS,
@@ -20,7 +20,6 @@ from perspective_rag.prompts.replies import (
 )
 from perspective_rag.protocols import LLM, Extractor
 from perspective_rag.types import Extraction, Perspective, Prompt
-from perspective_rag.validation import check_component, check_components, count
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perspective_rag.errors import ConfigError, LLMError
-from perspective_rag.flow.request import Request
+from perspective_rag.errors import ConfigError, LLMError, check_component, count
+from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Flow, ask, complete
-from perspective_rag.flow.trace import degrade, note, stage
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.replies import bad_reply, distinct, parse_texts, reply_text
 from perspective_rag.protocols import LLM, Expander
 from perspective_rag.types import Extraction, Perspective, Prompt, Query
-from perspective_rag.validation import check_component, count
 
 
 @dataclass(frozen=True, slots=True)

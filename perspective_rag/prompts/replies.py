@@ -13,9 +13,8 @@ from typing import Any
 from perspective_rag.errors import LLMError, LLMReplyError
 from perspective_rag.flow.steps import Reply
 from perspective_rag.redaction import redacted, scrubbed
-from perspective_rag.text import text_key
+from perspective_rag.text import from_json, text_key
 from perspective_rag.types import Completion, Prompt
-from perspective_rag.validation import from_json
 
 # A line longer than this is an essay, not a perspective or a query.
 MAX_ITEM_CHARACTERS = 400

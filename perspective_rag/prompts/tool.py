@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from perspective_rag.results import report_in
+from perspective_rag.annotations import report_in
 
 TOOL_NAME = "search_every_side"
 TOOL_DESCRIPTION = (

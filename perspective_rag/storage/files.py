@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.text import valid
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json, valid
 
 
 def make_private(path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.storage.files import hold
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json
 
 _LOCK = ".lock"
 _SUMS = "checksums.json"  # the size and the CRC-32 of each other file, by its name

@@ -10,7 +10,7 @@ from typing import Any
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.storage.files import hold
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json
 
 _SAME_INPUT = "give the same input in the same order and the same judge, or another file"
 

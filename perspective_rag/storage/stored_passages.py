@@ -11,8 +11,8 @@ from typing import Any, overload
 import numpy as np
 
 from perspective_rag.errors import CorpusError
+from perspective_rag.text import from_json
 from perspective_rag.types import Passage
-from perspective_rag.validation import from_json
 
 _LINES, _OFFSETS = "passages.jsonl", "offsets.npy"
 

@@ -17,8 +17,9 @@ from types import MappingProxyType
 import numpy as np
 
 from perspective_rag.errors import JudgeError
-from perspective_rag.flow.driver import Limits, arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.pairs import judge_pairs
 from perspective_rag.protocols import Judge
 from perspective_rag.testing.samples import expect

@@ -8,9 +8,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from perspective_rag.maths.fusion import reciprocal_rank_fusion
+from perspective_rag.maths.ranking import reciprocal_rank_fusion
 from perspective_rag.maths.vectors import normalised
-from perspective_rag.search.merge import QUESTION_WEIGHT
+from perspective_rag.search.candidates import QUESTION_WEIGHT
 from perspective_rag.testing.standins import HashEmbedder
 from perspective_rag.types import Passage, Perspective, Query, Vector
 

@@ -24,11 +24,10 @@ from perspective_rag.errors import CapabilityError
 from perspective_rag.flow import driver as threads
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.protocols import KeepsEmbeddings, Store
-from perspective_rag.results import RetrievalResult
 from perspective_rag.testing import samples
 from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE, expect
 from perspective_rag.testing.standins import HashEmbedder
-from perspective_rag.types import Hit, Passage, Vector
+from perspective_rag.types import Hit, Passage, RetrievalResult, Vector
 
 TOLERANCE = 1e-5
 """Stores keep 32-bit vectors; two passages closer than this may change places."""

@@ -18,9 +18,8 @@ from benchmarks.answers.scoring import figures, row
 from perspective_rag import Corpus, CorpusError, OnnxMiniLM, Passage, local_pipeline
 from perspective_rag.commands.showing import SafeConsole, show
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
-from perspective_rag.results import RetrievalResult
 from perspective_rag.testing import RuleJudge, ScriptedLLM
-from perspective_rag.types import Candidate, Trace
+from perspective_rag.types import Candidate, RetrievalResult, Trace
 from perspective_rag_serve.commands.exporting import html, markdown
 from tests.benchmarks.answers_samples import DEBATEQA, DQFS, POOLS
 

@@ -14,10 +14,8 @@ from benchmarks.answers.deeptrace import PUBLISHED, figures, main, measures, tab
 from benchmarks.list_judge.recording import record, requests_of, save
 from benchmarks.list_judge.tasks import Task, read_tasks
 from perspective_rag import Answer, Passage
-from perspective_rag.listing import ListingRule
-from perspective_rag.results import Claim, Coverage, RetrievalResult
 from perspective_rag.testing import RuleJudge
-from perspective_rag.types import Candidate, Trace
+from perspective_rag.types import Candidate, Claim, Coverage, ListingRule, RetrievalResult, Trace
 
 FOR, AGAINST, SILENT = "Cages make bears ill.", "Zoos breed rare frogs.", "It rains."
 TEXTS = {"f": FOR, "f2": FOR + " Bears pace.", "a": AGAINST, "s": SILENT}

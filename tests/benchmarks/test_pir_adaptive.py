@@ -16,7 +16,7 @@ from benchmarks.pir.left_out import left_out
 from benchmarks.pir.left_out import main as left_out_main
 from benchmarks.pir.rewording import reworded
 from benchmarks.pir.stance import BEFORE, other_side_last, reranked, sides_found
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.testing import TableJudge
 from tests.benchmarks.pir_samples import letter_retriever, sample_task, write_json, write_jsonl
 

@@ -7,7 +7,7 @@ import pytest
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.llm import PRESETS, LLMJudge
 from perspective_rag.local.judges import load_judge

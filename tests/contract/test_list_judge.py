@@ -16,7 +16,7 @@ import pytest
 from perspective_rag import LLMListJudge, OpenAICompatibleLLM
 from perspective_rag.cli import main
 from perspective_rag.flow.driver import arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.testing import TableJudge
 from perspective_rag.types import Passage, Perspective
 from tests.contract import openai_server as fake

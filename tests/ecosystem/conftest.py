@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perspective_rag.listing import RelevanceFloor
+from perspective_rag.types import RelevanceFloor
 from tests.ecosystem.samples import SaysYes, haystack, langchain, llama_index
 
 

@@ -25,8 +25,8 @@ from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.prompts import load_prompt
 from perspective_rag.prompts.markers import without_markers
 from perspective_rag.testing import MemoryStore, RuleJudge, ScriptedLLM
+from perspective_rag.text import json_ready
 from perspective_rag.types import Hit, Passage, Prompt
-from perspective_rag.validation import json_ready
 
 QUESTION = "Should zoos be closed?"
 FOR = "Zoos should be closed because animals suffer behind bars in every one of them."

@@ -19,11 +19,11 @@ from perspective_rag import (
     RetrievalError,
 )
 from perspective_rag.extend import WatchedJudge, annotations_of
+from perspective_rag.flow.request import Recorder
 from perspective_rag.flow.steps import Call, Reply
-from perspective_rag.flow.trace import Recorder
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.protocols import Projected, Reranked
-from perspective_rag.search.projections import Plain
+from perspective_rag.search.search import Plain
 from perspective_rag.storage.sqlite_cache import SqliteCache
 from perspective_rag.testing import HashEmbedder, MemoryStore, RuleJudge, ScriptedLLM, TableJudge
 from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE

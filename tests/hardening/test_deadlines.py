@@ -9,7 +9,6 @@ import socket
 import threading
 import time
 from concurrent.futures import Future
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -17,7 +16,8 @@ import pytest
 from perspective_rag import Limiter, PerspectivePipeline, RetrievalError
 from perspective_rag.errors import LLMError
 from perspective_rag.flow import limiter as limiting
-from perspective_rag.flow.driver import Limits, arun, held, in_thread, run
+from perspective_rag.flow.driver import arun, held, in_thread, run
+from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.steps import Call, ask
 from perspective_rag.testing import MemoryStore
 from perspective_rag.testing.samples import QUESTION, SAMPLE
@@ -186,70 +186,6 @@ def test_a_hung_store_takes_no_more_than_so_many_threads_and_then_fails_fast(kin
     within(30, lambda: pipeline.limiter.hanging("search") == 0, "calls are still counted")
     assert len(asked(timeout=60).passages) == 5
     assert pipeline.limiter.running("search") == 0
-
-
-@contextmanager
-def loop_with(coroutine):
-    """An event loop that was left while the coroutine waits in it."""
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(coroutine)
-    loop.run_until_complete(asyncio.sleep(0.01))
-    try:
-        yield loop
-    finally:
-        if not loop.is_closed():
-            task.cancel()
-            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
-            loop.close()
-
-
-@pytest.mark.parametrize("closed", [True, False])
-def test_permits_of_an_event_loop_that_was_left_come_back(closed):
-    limiter, never = Limiter(1), asyncio.Event()
-
-    async def held():
-        permit = await limiter.aacquire("x")
-        await never.wait()
-        permit.release()
-
-    with loop_with(held()) as loop:
-        assert limiter.running("x") == 1
-        if closed:
-            loop.close()
-        limiter.acquire("x").release()
-        asyncio.run(asyncio.wait_for(limiter.aacquire("x"), 30))
-
-
-def test_a_waiter_in_an_event_loop_that_was_closed_is_passed_over(caplog):
-    limiter = Limiter(1)
-    permit = limiter.acquire("x")
-    with loop_with(limiter.aacquire("x")) as loop:
-        loop.close()
-        permit.release()
-        limiter.acquire("x").release()
-    assert limiter.running("x") == 0
-    assert "exception calling callback" not in caplog.text
-
-
-def test_who_waits_already_gets_the_permit_of_a_loop_that_is_left_later():
-    limiter, ready, never = Limiter(1), threading.Event(), asyncio.Event()
-
-    async def held():
-        await limiter.aacquire("x")
-        ready.set()
-        await never.wait()
-
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(held())
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    ready.wait(30)
-    threading.Timer(0.1, loop.call_soon_threadsafe, [loop.stop]).start()
-    limiter.acquire("x").release()
-    thread.join(30)
-    task.cancel()
-    loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
-    loop.close()
 
 
 def forked(function):

@@ -18,12 +18,11 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
-from perspective_rag.identity import passage_key
-from perspective_rag.options import COVERAGE_POLICIES, FUSIONS, PROJECTIONS, RERANKS
+from perspective_rag.options import COVERAGE_POLICIES, FUSIONS, PROJECTIONS
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.testing import HashEmbedder, MemoryStore, ScriptedLLM
 from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE
-from perspective_rag.types import Extraction, Hit, Passage, Perspective, Query
+from perspective_rag.types import Extraction, Hit, Passage, Perspective, Query, passage_key
 
 EXAMPLES = 150
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "0"))
@@ -235,7 +234,6 @@ OPTIONS = st.fixed_dictionaries(
         "mmr_lambda": st.sampled_from([0.0, 0.5, 1.0]),
         "projection": st.sampled_from(PROJECTIONS),
         "fusion": st.sampled_from(FUSIONS),
-        "rerank": st.sampled_from(RERANKS),
         "coverage": st.sampled_from(COVERAGE_POLICIES),
         "coverage_weight": st.sampled_from([0.0, 0.8, 1.0]),
         "max_queries": st.integers(1, 5),

@@ -19,17 +19,18 @@ import perspective_rag
 from benchmarks.web.corpora import WebCorpus
 from benchmarks.web.search_results import WebResult
 from perspective_rag import PerspectivePipeline, PerspectiveRAGError
+from perspective_rag.annotations import REPORT, annotations_of
 from perspective_rag.audit.questions import read_audit_questions, with_perspectives
 from perspective_rag.errors import CorpusError
 from perspective_rag.extend import report_in
 from perspective_rag.judge.settings import JudgeSettings, TwoSidedSettings
 from perspective_rag.judge.windows import windows
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule
 from perspective_rag.local.corpus import Corpus
+from perspective_rag.options import Calibration
 from perspective_rag.perspectives.reading import RuleExtractor
-from perspective_rag.results import REPORT, annotations_of
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json
+from perspective_rag.types import PACKAGED, ListingRule
 from perspective_rag_train.append_log import AppendLog
 from perspective_rag_train.calibrate.marks import read_rows
 
@@ -246,7 +247,7 @@ def test_json_is_read_at_one_place():
         and isinstance(node.value, ast.Name)
         and node.value.id == "json"
     ]
-    assert [call.partition(":")[0] for call in calls] == ["validation.py"]
+    assert [call.partition(":")[0] for call in calls] == ["text.py"]
 
 
 @pytest.mark.parametrize("text", [DEEP, DEEP.encode()])

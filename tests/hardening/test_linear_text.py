@@ -25,6 +25,7 @@ import pytest
 
 import perspective_rag
 from perspective_rag import PerspectivePipeline
+from perspective_rag.annotations import REPORT, annotations_of, report_in
 from perspective_rag.answer.answer import misquoted
 from perspective_rag.answer.extractive import ExtractiveAnswerer
 from perspective_rag.answer.grounded import GroundedAnswerer, claims_in
@@ -46,13 +47,11 @@ from perspective_rag.answer.standing import standing
 from perspective_rag.commands.ask import write_json
 from perspective_rag.errors import PerspectiveRAGError, unknown_name
 from perspective_rag.flow.driver import run
+from perspective_rag.flow.request import degrade
 from perspective_rag.flow.steps import Reply
-from perspective_rag.flow.trace import degrade
-from perspective_rag.identity import normalised_text, passage_key
 from perspective_rag.judge.llm_list import find_quote
 from perspective_rag.judge.settings import personal
 from perspective_rag.judge.windows import telling, titled_pieces, windows
-from perspective_rag.listing import ListingRule
 from perspective_rag.local.chat import bare_token, choice_of
 from perspective_rag.local.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.local.corpus.records import csv_records, jsonl_records
@@ -82,20 +81,11 @@ from perspective_rag.prompts.replies import (
     strip_reasoning,
 )
 from perspective_rag.redaction import public_address, redacted, without_secrets
-from perspective_rag.results import (
-    REPORT,
-    Answer,
-    Claim,
-    Coverage,
-    RetrievalResult,
-    annotations_of,
-    report_in,
-    result_in_lines,
-)
 from perspective_rag.storage.files import json_object
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore
 from perspective_rag.text import (
     escaped,
+    from_json,
     nfkc,
     printable,
     seen_keys,
@@ -106,8 +96,21 @@ from perspective_rag.text import (
     valid,
     words,
 )
-from perspective_rag.types import Candidate, Completion, Passage, Prompt, Query, Trace
-from perspective_rag.validation import from_json
+from perspective_rag.types import (
+    Answer,
+    Candidate,
+    Claim,
+    Completion,
+    Coverage,
+    ListingRule,
+    Passage,
+    Prompt,
+    Query,
+    RetrievalResult,
+    Trace,
+    normalised_text,
+    passage_key,
+)
 from perspective_rag_scale.sinks.documents import without_nul
 from perspective_rag_serve.view import span_of
 from perspective_rag_serve.writing import plain
@@ -284,7 +287,7 @@ PASSAGES: dict[str, Callable[[str], Any]] = {
     "fence": lambda text: fence([text]),
     "shorten": lambda text: shorten(text, 50_000),
     "fill": _filled,
-    "result in lines": lambda text: result_in_lines(_result(text)),
+    "result in lines": lambda text: str(_result(text)),
     "write_json": lambda text: write_json(_result(text), Answer(())),
     "slug": slug,
     "redacted": redacted,
@@ -390,7 +393,6 @@ SHORT_TEXTS = (
 
 
 OF_NAMES = {
-    "check_first_pick",
     "check_labels",
     "check_of",
     "described_base",

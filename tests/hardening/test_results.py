@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from perspective_rag import PerspectivePipeline, RetrievalError
+from perspective_rag.cover.select import check_chosen
 from perspective_rag.flow.driver import run
-from perspective_rag.identity import passage_key
-from perspective_rag.maths.mmr import check_chosen
 from perspective_rag.testing import HashEmbedder, MemoryStore, RuleJudge
 from perspective_rag.testing.samples import PERSPECTIVES, QUESTION, SAMPLE
-from perspective_rag.types import Candidate, Hit, Passage
+from perspective_rag.types import Candidate, Hit, Passage, passage_key
 
 KNOWN = {passage.id for passage in SAMPLE}
 

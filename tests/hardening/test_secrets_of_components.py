@@ -25,10 +25,10 @@ from perspective_rag import (
 from perspective_rag.audit.measure import measure
 from perspective_rag.audit.questions import AuditQuestion
 from perspective_rag.extend import Call, degrade, no_reply, scrubbing, secrets_of, without_secrets
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.listing import PACKAGED
+from perspective_rag.flow.request import Recorder
 from perspective_rag.perspectives.sides import both_sides
 from perspective_rag.testing import SAMPLE, HashEmbedder, MemoryStore, RuleJudge
+from perspective_rag.types import PACKAGED
 from tests.hardening.test_secrets import KEY, told, without_key
 
 PROMPT = Prompt("a_prompt", "what the user says")
@@ -103,7 +103,8 @@ def test_a_degradation_that_a_component_makes_itself(drive):
         try:
             fails()
         except ConnectionError as error:
-            yield from degrade("judge", f"failed: {error}", error)
+            degrade("judge", f"failed: {error}", error)
+        yield []
 
     recorder = Recorder()
     drive(flow(), recorder)

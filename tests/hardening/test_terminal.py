@@ -11,9 +11,15 @@ import pytest
 
 from perspective_rag.cli import main
 from perspective_rag.commands.showing import SafeConsole
-from perspective_rag.results import RetrievalResult
 from perspective_rag.text import escaped, printable
-from perspective_rag.types import Candidate, Degradation, Passage, Perspective, Trace
+from perspective_rag.types import (
+    Candidate,
+    Degradation,
+    Passage,
+    Perspective,
+    RetrievalResult,
+    Trace,
+)
 
 HOSTILE = {
     "clipboard": "\x1b]52;c;ZWNobyBvd25lZA==\x07",

@@ -15,8 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from perspective_rag.flow.request import Request
-from perspective_rag.results import RetrievalResult
-from perspective_rag.types import Candidate
+from perspective_rag.types import Candidate, RetrievalResult
 from tests.integrations.conftest import MAKERS, Probe
 from tests.integrations.samples import QUESTION
 

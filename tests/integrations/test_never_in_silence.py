@@ -128,35 +128,12 @@ def one_connection(calls):
     return pause
 
 
-async def test_searches_that_collide_are_made_again_in_turn_and_that_is_remembered(wrapped, load):
+def test_searches_that_collide_are_made_again_in_turn(wrapped, load):
     calls = []
-    asking = wrapped(load.Probe(one_connection(calls)), guard_searches=0)
-    first = asking.report(QUESTION)
-    assert not first.trace.degradations
-    assert first.trace.decisions[-1]["stage"] == "search"
-    assert len(calls) > len(first.trace.queries) == 3
-    assert asking.report(QUESTION).trace.decisions, "once might be a server briefly away"
-    again = len(calls)
-    for report in (asking.report(QUESTION), await asking.areport(QUESTION)):
-        assert [p.id for p in report.passages] == [p.id for p in first.passages]
-        assert not report.trace.decisions
-    assert len(calls) == again + 6, "in turn from the first search on"
-
-
-def test_a_store_that_was_briefly_away_goes_on_side_by_side(wrapped, load):
-    down = [True]
-
-    def pause(kind):
-        if kind == "store" and down:
-            down.pop()
-            raise ConnectionError("briefly away")
-
-    asking = wrapped(load.Probe(pause), guard_searches=0)
-    assert not asking.report(QUESTION).trace.degradations
-    asking.report(QUESTION)
-    down.append(True)
-    asking.report(QUESTION)
-    assert asking.retriever_limiter.limit_of("search") == 32
+    report = wrapped(load.Probe(one_connection(calls)), guard_searches=0).report(QUESTION)
+    assert not report.trace.degradations
+    assert report.trace.decisions[-1]["stage"] == "search"
+    assert len(calls) > len(report.trace.queries) == 3
 
 
 def test_a_store_that_is_down_is_not_asked_again_and_again(wrapped, load):

@@ -7,16 +7,15 @@ import json
 import pytest
 
 from perspective_rag import Candidate, Passage
-from perspective_rag.results import (
+from perspective_rag.annotations import (
     ANNOTATIONS,
-    RetrievalResult,
     annotations_of,
     report_in,
     scores_of,
     similarity_of,
     without_annotations,
 )
-from perspective_rag.types import Trace
+from perspective_rag.types import RetrievalResult, Trace
 
 QUESTION = "Should zoos be closed?"
 

@@ -15,8 +15,9 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from perspective_rag.errors import JudgeError, LLMError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm import LLMJudge
 from perspective_rag.local.judges import load_judge
 from perspective_rag.protocols import LLM, CompletesMany

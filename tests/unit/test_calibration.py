@@ -9,9 +9,9 @@ import pytest
 
 from perspective_rag import ConfigError, Corpus, Passage, Perspective, local_pipeline
 from perspective_rag.judge.support import relevance_floor, relevance_scale, rule_for
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
-from perspective_rag.options import PipelineOptions
+from perspective_rag.options import Calibration, PipelineOptions
 from perspective_rag.testing import HashEmbedder
+from perspective_rag.types import PACKAGED, ListingRule, RelevanceFloor
 
 OWN = RelevanceFloor(0.60, 0.75)
 CALIBRATION = Calibration("mine", "judge", RelevanceFloor(0.62, 0.75), OWN, ListingRule(0.9, 0.5))

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from perspective_rag import Candidate, Passage, Perspective, PerspectivePipeline
-from perspective_rag.identity import voice_of
-from perspective_rag.listing import ListingRule
-from perspective_rag.results import Coverage, RetrievalResult, annotations_of, report_in
+from perspective_rag.annotations import annotations_of, report_in
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
-from perspective_rag.types import Trace
+from perspective_rag.types import Coverage, ListingRule, RetrievalResult, Trace, voice_of
 
 CLAIM = "Zoos should be closed"
 FOR = Perspective("support", CLAIM, "support", CLAIM)
@@ -41,15 +39,6 @@ def test_passages_on_contradicting_sides_contradict_each_other():
     assert found.to_dict()["contradictions"] == [[0, 1], [1, 2]]
     told = [report_in(each)["contradicts"] for each in annotations_of(found)]
     assert told == [["b"], ["a", "c"], ["b"], [], []]
-
-
-def test_sides_that_do_not_exclude_each_other_never_do():
-    assert result([[0.9, 0.0], [0.0, 0.9]], contradicts=False).contradictions == []
-
-
-def test_nothing_judged_contradicts_nothing():
-    plain = RetrievalResult("q", (), (), None, Trace())
-    assert (plain.contradictions, plain.single_source) == ([], ())
 
 
 def test_a_side_that_rests_on_one_source_is_named():
@@ -83,25 +72,6 @@ def test_next_queries_are_a_stop_signal():
     assert missing.next_queries == ("Zoos should not be closed",)
     assert missing.to_dict()["next_queries"] == ["Zoos should not be closed"]
     assert result([[0.9, 0.0], [0.0, 0.9]]).coverage.next_queries == ()
-
-
-def test_a_research_agent_stops_when_it_has_every_side():
-    shelves = [
-        [Passage("a", "zoos should be closed because cages are cruel")],
-        [Passage("b", "breeding keeps species alive that zoos alone protect")],
-        [Passage("c", "never asked")],
-    ]
-    judge = TableJudge({("a", "support"): 0.9, ("b", "oppose"): 0.9}, default=0.0)
-    known, visited = [], 0
-    for shelf in shelves:
-        known += shelf
-        visited += 1
-        found = PerspectivePipeline(
-            MemoryStore(known), embedder=HashEmbedder(), judge=judge
-        ).retrieve("Should zoos be closed?")
-        if not found.coverage.next_queries:
-            break
-    assert visited == 2
 
 
 def asked(passages, table, **options):

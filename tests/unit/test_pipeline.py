@@ -10,7 +10,6 @@ import threading
 import numpy as np
 import pytest
 
-from perspective_rag.cover.choose import select
 from perspective_rag.cover.guard import CoverageError
 from perspective_rag.errors import (
     CapabilityError,
@@ -20,14 +19,10 @@ from perspective_rag.errors import (
     RetrievalError,
 )
 from perspective_rag.flow.steps import call
-from perspective_rag.judge.support import coverage_of, judge, rule_of
 from perspective_rag.local.callables import CallableEmbedder, CallableStore
 from perspective_rag.local.stores import BM25Store
-from perspective_rag.perspectives.find import extract
-from perspective_rag.perspectives.queries import NoExpansion, expand
+from perspective_rag.perspectives.queries import NoExpansion
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.search.merge import merge
-from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Hit, Passage, Perspective
 
@@ -80,18 +75,6 @@ def test_a_result_carries_how_the_question_was_read_and_what_is_about_it():
     assert pipeline().retrieve(QUESTION, coverage="off").to_dict()["related"] is None
 
 
-@pytest.mark.parametrize("options", [{}, {"coverage": "off"}, {"judge_k": 2, "fetch_k": 3}])
-def test_no_source_has_more_places_than_its_share_and_the_missing_side_is_still_found(options):
-    found = [Passage(p.id, p.text, {"source": "one" if p.id in "abc" else p.id}) for p in PASSAGES]
-    made = pipeline(MemoryStore(found, HashEmbedder()), max_per_source=1)
-    result = made.retrieve(QUESTION, **options)
-    sources = [each.metadata["source"] for each in result.passages]
-    assert len(sources) == len(set(sources))
-    if not options:
-        assert len(sources) == 3
-        assert result.coverage.complete
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"mmr_lambda": 0.5}, {"fusion": "round-robin"}, {"coverage": "off"}]
 )
@@ -122,12 +105,6 @@ def test_each_text_is_embedded_once():
     one.retrieve(QUESTION)
     embedded = one.embedder.embedded
     assert len(embedded) == len(set(embedded))
-
-
-def test_the_original_question_is_always_searched():
-    store = MemoryStore(PASSAGES)
-    pipeline(store, max_queries=1).retrieve(QUESTION)
-    assert store.requests[0][0] == QUESTION
 
 
 def test_the_filter_reaches_every_search():
@@ -190,10 +167,6 @@ def test_bad_options_are_refused_at_the_call():
         pipeline().retrieve(QUESTION, k=0)
     with pytest.raises(ConfigError, match="fetch_k"):
         pipeline().retrieve(QUESTION, fetchk=3)
-
-
-def test_k_beyond_the_corpus_returns_everything():
-    assert sorted(ids(pipeline().retrieve(QUESTION, k=50))) == list("abcdef")
 
 
 def test_an_empty_store_gives_an_empty_result():
@@ -300,29 +273,6 @@ COPIED = (
     "zoos should be closed because the cages in them are cruel to every animal that was born to "
     "run, to climb, to fly or to swim far"
 )
-
-
-def test_a_copy_takes_no_place_while_there_is_another_passage_even_where_nothing_is_judged():
-    texts = {"a": COPIED, "b": COPIED.replace("far", "free"), "c": "keepers feed bears at noon"}
-    store = MemoryStore([Passage(name, text) for name, text in texts.items()], HashEmbedder())
-    assert ids(pipeline(store, judge=None).retrieve(QUESTION, k=2)) == ["b", "c"]
-    assert set(ids(pipeline(store, judge=None).retrieve(QUESTION, k=3))) == {"a", "b", "c"}
-    plain = pipeline(store, judge=None).retrieve(QUESTION, perspectives=[], k=2)
-    assert set(ids(plain)) == {"a", "b"}, "without sides it is a plain search"
-
-
-def test_the_guard_fills_free_places_with_copies_last():
-    def search(text, k):
-        first = [("a", COPIED)]
-        again = [("b", COPIED.replace("far", "free")), ("c", "the keepers feed bears at noon")]
-        return [Passage(*each) for each in (first if len(text) < 40 else again)]
-
-    store = CallableStore(search)
-    truth = TableJudge({("a", "support"): 0.9, ("b", "support"): 0.9})
-    made = PerspectivePipeline(store, judge=truth, k=2)
-    assert ids(made.retrieve(QUESTION, guard_searches=0)) == ["a"]
-    assert ids(made.retrieve(QUESTION)) == ["a", "c"]
-    assert ids(made.retrieve(QUESTION, k=3)) == ["a", "c", "b"]
 
 
 def test_every_chosen_passage_has_a_similarity_where_one_has():
@@ -444,23 +394,6 @@ def test_every_projection_runs_end_to_end(method):
     assert result.to_dict()["perspectives"][0]["stance"] == "oppose"
 
 
-def test_each_step_can_be_driven_alone():
-    one = pipeline()
-    request = one.request(QUESTION)
-    extraction = one.run_step(extract(request, one.extractor), request)
-    queries = one.run_step(expand(request, one.expander, extraction), request)
-    assert [q.perspective for q in queries] == [None, "support", "oppose"]
-    rankings = one.run_step(search(request, extraction, queries), request)
-    candidates = one.run_step(merge(request, rankings), request)
-    judged = one.run_step(judge(request, extraction, candidates), request)
-    chosen = select(request, extraction, judged)
-    assert len(chosen) == 3
-    assert coverage_of(chosen, extraction.perspectives, rule_of(request, extraction)).complete
-    trace = request.recorder.trace()
-    assert trace.queries == tuple(queries)
-    assert {"search", "judge"} <= set(trace.calls)
-
-
 def test_many_threads_get_the_single_threaded_answer():
     one = pipeline()
     expected = one.retrieve(QUESTION).to_dict()["candidates"]
@@ -483,17 +416,6 @@ def test_a_query_vector_of_zeros_is_recorded():
     result = pipeline(judge=None).retrieve("??? !!!", perspectives=[])
     assert any("all zeros" in d.message for d in result.trace.degradations)
     assert not pipeline(judge=None).retrieve(QUESTION, perspectives=[]).trace.degradations
-
-
-def test_the_weight_of_a_perspective_decides_which_side_gets_the_only_place():
-    sides = [
-        Perspective("support", "Zoos should go", weight=1),
-        Perspective("oppose", "No", weight=9),
-    ]
-    kept = pipeline(coverage_weight=1.0).retrieve(QUESTION, perspectives=sides, k=1)
-    assert ids(kept) == ["e"]
-    with pytest.raises(ConfigError, match="weight"):
-        Perspective("support", "Zoos should go", weight=0)
 
 
 def test_a_stated_share_of_the_places_goes_to_a_perspective():
@@ -625,17 +547,6 @@ def test_a_question_to_be_skipped_is_searched_as_it_is(way, options):
     assert other.trace.decisions == ()
 
 
-def test_a_skip_that_fails_leaves_nothing_out():
-    def broken(question):
-        raise KeyError(question)
-
-    result = pipeline(skip_if=broken).retrieve(QUESTION)
-    assert result.coverage.complete
-    assert [d.stage for d in result.trace.degradations] == ["skip"]
-    with pytest.raises(PerspectiveRAGError, match="skip_if failed"):
-        pipeline(skip_if=broken, strict=True).retrieve(QUESTION)
-
-
 def test_what_could_never_say_no_is_refused():
     async def later(question):
         return False
@@ -656,16 +567,6 @@ def test_passages_that_share_a_key_take_one_place():
         assert result.trace.calls["search"] > 3
         pages = [passage.metadata["page"] for passage in result.passages]
         assert sorted(pages) == ["e", "f", "one"]
-
-
-def test_a_key_that_fails_is_recorded_once_and_the_ids_stand_in():
-    result = pipeline(dedup_key=lambda passage: passage.metadata["title"]).retrieve(QUESTION)
-    assert result.coverage.complete
-    (degraded,) = result.trace.degradations
-    assert degraded.stage == "merge"
-    assert isinstance(degraded.error, KeyError)
-    with pytest.raises(PerspectiveRAGError, match="dedup_key failed"):
-        pipeline(dedup_key=lambda passage: 1 / 0, strict=True).retrieve(QUESTION)
 
 
 def test_without_expansion_the_sides_are_searched_only_where_they_are_missing():

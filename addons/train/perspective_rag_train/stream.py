@@ -118,7 +118,7 @@ class _BatchJudge:
         failed = int(np.isnan(support).sum())
         if failed and not recorder.degradations:  # the judge did not say
             message = f"{failed} of {len(pairs)} pairs could not be judged"
-            recorder.degradation(Degradation("judge", message))
+            recorder.degrade("judge", message)
         told = [
             replace(each, message=f"{each.message}: {_cause(each.error)}") if each.error else each
             for each in recorder.degradations

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perspective_rag.errors import ConfigError, CorpusError
-from perspective_rag.listing import RelevanceFloor
 from perspective_rag.maths.vectors import as_matrix
 from perspective_rag.protocols import Embedder
 from perspective_rag.storage.fingerprint import cache_key
 from perspective_rag.storage.sqlite_cache import SqliteCache
-from perspective_rag.types import Matrix, Passage
+from perspective_rag.types import Matrix, Passage, RelevanceFloor
 
 _log = logging.getLogger(__name__)
 

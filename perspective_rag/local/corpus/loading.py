@@ -22,8 +22,8 @@ from perspective_rag.storage.files import MOST_UNPACKED
 from perspective_rag.storage.fingerprint import fingerprint
 from perspective_rag.storage.folders import open_sealed, write_sealed
 from perspective_rag.storage.stored_passages import StoredPassages, write_passages
+from perspective_rag.text import from_json
 from perspective_rag.types import Passage
-from perspective_rag.validation import from_json
 
 WORTH_KEEPING = 1_000_000
 """Bytes of a corpus from which on it is kept; a smaller one is read as fast."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perspective_rag.errors import ConfigError, CorpusError, unknown_name
+from perspective_rag.errors import ConfigError, CorpusError, count, unknown_name
 from perspective_rag.extensions import part
 from perspective_rag.local.corpus.documents import html_record, markdown_record, text_record
 from perspective_rag.local.corpus.records import (
@@ -25,7 +25,6 @@ from perspective_rag.local.corpus.tables import parquet_records
 from perspective_rag.storage.files import MOST_UNPACKED
 from perspective_rag.text import printable, valid
 from perspective_rag.types import Passage
-from perspective_rag.validation import count
 
 LONGEST_PASSAGE = 150
 """Words from which on a text is split."""

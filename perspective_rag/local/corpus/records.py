@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from perspective_rag.storage.files import MOST_UNPACKED, unpacked
-from perspective_rag.text import valid
-from perspective_rag.validation import from_json
+from perspective_rag.text import from_json, valid
 
 TEXT_FIELDS = ("text", "contents", "body", "passage", "document", "raw")
 ID_FIELDS = ("id", "_id", "docid")

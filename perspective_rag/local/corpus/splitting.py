@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perspective_rag.validation import count
+from perspective_rag.errors import count
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han. Two of their
 # characters count as one word: near the average word, and a passage still fits a model's input.

@@ -9,7 +9,7 @@ from typing import Any
 from perspective_rag.errors import MissingDependency
 from perspective_rag.local.corpus.records import Columns, Record, Report, as_record
 from perspective_rag.storage.files import MOST_UNPACKED, beyond
-from perspective_rag.validation import json_ready
+from perspective_rag.text import json_ready
 
 ROWS = 1024
 """Rows of a Parquet file that are in memory at a time, where they are not long."""

@@ -11,7 +11,7 @@ import pytest
 from perspective_rag import LLMJudge
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.types import Passage, Perspective, Prompt
 from perspective_rag_scale import RayLLM, ray_llm
 from perspective_rag_scale.ray_llm import reply_of, request_of

@@ -12,7 +12,7 @@ import pytest
 
 from perspective_rag.errors import ConfigError, LLMError, MissingDependency
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.local.judges import load_judge
 from perspective_rag.protocols import LLM, CompletesMany
 from perspective_rag.types import Passage, Perspective, Prompt

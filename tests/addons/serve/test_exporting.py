@@ -8,7 +8,7 @@ import re
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.results import Answer, Claim
+from perspective_rag.types import Answer, Claim
 from perspective_rag_serve.commands.exporting import export, html, markdown
 from tests.unit.commands.test_showing import SIDES, result_of
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from perspective_rag import Perspective, RetrievalResult
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.listing import PACKAGED, ListingRule
-from perspective_rag.results import Coverage
-from perspective_rag.types import Candidate, Passage, Trace
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
+from perspective_rag.types import PACKAGED, Candidate, Coverage, ListingRule, Passage, Trace
 from perspective_rag_serve.key_points import KeyPoint, key_points
 from perspective_rag_serve.view import view_of
 

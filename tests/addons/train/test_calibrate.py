@@ -10,8 +10,9 @@ import pytest
 
 from perspective_rag import ConfigError, Corpus, CorpusError, Passage, local_pipeline
 from perspective_rag.cli import main
-from perspective_rag.listing import PACKAGED, Calibration, ListingRule, RelevanceFloor
+from perspective_rag.options import Calibration
 from perspective_rag.testing import HashEmbedder
+from perspective_rag.types import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag_train.calibrate.asking import TwoSided
 from perspective_rag_train.calibrate.calibrate import Calibrator, sides_of
 from perspective_rag_train.calibrate.fit import Marked, floor_of, listing_of, scale_of

@@ -18,7 +18,7 @@ from perspective_rag import (
 from perspective_rag.extend import report_in
 from perspective_rag.perspectives.find import extract
 from perspective_rag.perspectives.queries import expand
-from perspective_rag.search.merge import merge
+from perspective_rag.search.candidates import merge
 from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder, TableJudge
 

@@ -33,8 +33,8 @@ from llama_index.retrievers.perspective_rag import (
     report_in,
 )
 from perspective_rag import CachedLLM, NoExpansion, PipelineOptions
-from perspective_rag.cover.choose import select
 from perspective_rag.cover.guard import CoverageError
+from perspective_rag.cover.select import select
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
@@ -45,7 +45,7 @@ from perspective_rag.errors import (
 from perspective_rag.judge.support import judge
 from perspective_rag.perspectives.find import extract
 from perspective_rag.perspectives.queries import expand
-from perspective_rag.search.merge import merge
+from perspective_rag.search.candidates import merge
 from perspective_rag.search.search import search
 from perspective_rag.types import Extraction, Perspective, Query
 

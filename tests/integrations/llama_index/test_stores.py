@@ -17,7 +17,7 @@ from llama_index.retrievers.perspective_rag import (
     PerspectiveRetriever,
     StoreAdapter,
 )
-from perspective_rag.maths.fusion import reciprocal_rank_fusion
+from perspective_rag.maths.ranking import reciprocal_rank_fusion
 from perspective_rag.testing import HashEmbedder
 
 QUESTION = "Should zoos be closed?"

@@ -52,5 +52,5 @@ def ask(stage: str) -> Flow[Matrix]:
 
 
 found = search("Should zoos be closed?", lambda_mult=0.5, fetch_k=20)
-local = local_pipeline(Corpus(PASSAGES), dense=True, rerank="stance", mmr_lambda=0.7)
+local = local_pipeline(Corpus(PASSAGES), dense=True, mmr_lambda=0.7)
 print([candidate.score for candidate in found.candidates], local.retrieve("Zoos?").to_dict())

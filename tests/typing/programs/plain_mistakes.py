@@ -35,7 +35,7 @@ pipeline.retrieve(QUESTION, perspective=["Zoos help"])  # wrong: perspectives is
 pipeline.request(QUESTION, strict="yes")  # wrong: a string for a bool
 PipelineOptions(fusion="sum")  # wrong: no such fusion
 PipelineOptions().override(mmr_lamda=0.5)  # wrong: an option's name
-PipelineOptions().override(rerank="stances")  # wrong: no such rerank
+PipelineOptions().override(coverage="some")  # wrong: no such policy
 local_pipeline(Corpus([]), densely=True)  # wrong: dense is meant
 local_pipeline(Corpus([]), judge_k=2.5)  # wrong: a float for an int
 LLMExtractor("gpt")  # wrong: a name is no LLM

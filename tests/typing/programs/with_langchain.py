@@ -24,7 +24,7 @@ documents += asyncio.run(retriever.ainvoke(QUESTION, filter=None, perspectives=[
 result = retriever.retrieve(QUESTION, fusion="rrf", search_kwargs={})
 by_text = PerspectiveRetriever.wrap(store.as_retriever(), options={"k": 2}, judge="default")
 tool = retriever.as_tool(name="search")
-compressor = PerspectiveCompressor(k=1, judge=None, rerank="none", options=PipelineOptions())
+compressor = PerspectiveCompressor(k=1, judge=None, options=PipelineOptions())
 kept = compressor.compress_documents(documents, QUESTION)
 plain_store, embedder = as_store(store)
 pipeline = PerspectivePipeline(plain_store, embedder=embedder, k=2)

@@ -22,4 +22,4 @@ retriever.invoke(QUESTION, k="3")  # wrong: a string for a number
 retriever.invoke(QUESTION, filters={"year": 2020})  # wrong: filter is meant
 retriever.retrieve(QUESTION, coverage="always")  # wrong: no such policy
 PerspectiveCompressor(top_n=3)  # wrong: k is meant
-PerspectiveCompressor(rerank="stances")  # wrong: no such rerank
+PerspectiveCompressor(coverage="some")  # wrong: no such policy

@@ -17,12 +17,20 @@ from perspective_rag.answer.sentences import is_reported, restates, stands_alone
 from perspective_rag.answer.standing import NOT_JUDGED, nothing_for, standing
 from perspective_rag.errors import ConfigError, LLMReplyError, PerspectiveRAGError
 from perspective_rag.flow.driver import arun, run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.listing import ListingRule
+from perspective_rag.flow.request import Recorder
 from perspective_rag.protocols import Answerer
-from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
 from perspective_rag.testing import ScriptedLLM, TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective, Trace
+from perspective_rag.types import (
+    Answer,
+    Candidate,
+    Claim,
+    Coverage,
+    ListingRule,
+    Passage,
+    Perspective,
+    RetrievalResult,
+    Trace,
+)
 
 STAY = Perspective("stay", "Zoos protect endangered animals.")
 CLOSE = Perspective("close", "Cages make animals suffer.")

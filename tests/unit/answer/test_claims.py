@@ -14,12 +14,20 @@ from perspective_rag.answer.grounded import claims_in
 from perspective_rag.answer.standing import strengths
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
-from perspective_rag.listing import ListingRule
+from perspective_rag.flow.request import Recorder
 from perspective_rag.pipeline import PerspectivePipeline
-from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
 from perspective_rag.testing import MemoryStore, RuleJudge, ScriptedLLM
-from perspective_rag.types import Candidate, Passage, Perspective, Trace
+from perspective_rag.types import (
+    Answer,
+    Candidate,
+    Claim,
+    Coverage,
+    ListingRule,
+    Passage,
+    Perspective,
+    RetrievalResult,
+    Trace,
+)
 
 PRO = Perspective("support", "Zoos are good.", "support", "Zoos are good.")
 CON = Perspective("oppose", "Zoos are not good.", "oppose", "Zoos are good.")

@@ -32,11 +32,10 @@ from perspective_rag.errors import (
     PerspectiveRAGError,
     RetrievalError,
 )
-from perspective_rag.flow.driver import Limits
+from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.steps import call
-from perspective_rag.listing import PACKAGED, ListingRule
 from perspective_rag.testing import HashEmbedder, MemoryStore
-from perspective_rag.types import Perspective
+from perspective_rag.types import PACKAGED, ListingRule, Perspective
 
 
 class MarkJudge:

@@ -12,9 +12,18 @@ import pytest
 
 from perspective_rag.commands.ask import write_json
 from perspective_rag.commands.showing import SafeConsole, show
-from perspective_rag.listing import ListingRule
-from perspective_rag.results import Answer, Claim, Coverage, RetrievalResult
-from perspective_rag.types import Candidate, Passage, Perspective, Query, Trace
+from perspective_rag.types import (
+    Answer,
+    Candidate,
+    Claim,
+    Coverage,
+    ListingRule,
+    Passage,
+    Perspective,
+    Query,
+    RetrievalResult,
+    Trace,
+)
 
 CLAIM = "Zoos are good"
 SIDES = (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from perspective_rag.cover.selectors import repair
+from perspective_rag.cover.select import repair
 
 ONE_SIDED = [[0.9, 0.0]] * 5 + [[0.0, 0.6], [0.0, 0.9], [0.0, 0.7]]
 

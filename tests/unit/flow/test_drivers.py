@@ -9,12 +9,13 @@ from contextvars import ContextVar
 
 import pytest
 
-from perspective_rag.errors import LLMReplyError, PerspectiveRAGError
+from perspective_rag.errors import PerspectiveRAGError
+from perspective_rag.extend import map_in_threads
 from perspective_rag.flow import driver as drivers
-from perspective_rag.flow.driver import Limits, arun, run
-from perspective_rag.flow.limiter import Limiter
-from perspective_rag.flow.steps import Call, Reply, call
-from perspective_rag.flow.trace import Recorder, degrade
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limiter, Limits
+from perspective_rag.flow.request import Recorder, degrade
+from perspective_rag.flow.steps import Call, call
 from perspective_rag.types import Completion
 
 
@@ -27,31 +28,6 @@ def drive(kind, make_flow, limits=None, strict=False):
 
 
 both = pytest.mark.parametrize("kind", ["sync", "async"])
-
-
-@both
-def test_replies_come_in_the_order_of_the_steps(kind):
-    def flow():
-        replies = yield [
-            Call("slow", lambda: time.sleep(0.05) or 1),
-            Call("fast", lambda: 2),
-        ]
-        return [reply.value for reply in replies]
-
-    result, book = drive(kind, flow)
-    assert result == [1, 2]
-    assert book.calls == {"slow": 1, "fast": 1}
-
-
-@both
-def test_errors_are_replies_not_exceptions(kind):
-    def flow():
-        reply = yield from call("boom", lambda: 1 / 0)
-        return reply
-
-    reply, _ = drive(kind, flow)
-    assert isinstance(reply, Reply)
-    assert isinstance(reply.error, ZeroDivisionError)
 
 
 @both
@@ -90,52 +66,29 @@ def test_a_call_that_hangs_is_given_up_and_the_others_answer(kind):
     assert fine.value == "fine"
 
 
-@pytest.mark.parametrize("timeout", [None, 5.0])
-def test_an_interrupt_in_a_call_ends_the_run(timeout):
-    def interrupt():
-        raise KeyboardInterrupt
-
-    def flow():
-        yield [Call("a", interrupt), Call("b", lambda: 1)]
-
-    with pytest.raises(KeyboardInterrupt):
-        run(flow(), limits=Limits(timeout=timeout))
-
-
-@both
-def test_strict_mode_raises_the_degradation(kind):
-    def known():
-        degrade("extract", "bad", LLMReplyError("bad", reply="oops", prompt="p"))
-        yield []
-
-    def unknown():
-        yield from degrade("extract", "it failed", KeyError("x"))
-
-    with pytest.raises(LLMReplyError):
-        drive(kind, known, strict=True)
-    with pytest.raises(PerspectiveRAGError, match="it failed") as caught:
-        drive(kind, unknown, strict=True)
-    assert isinstance(caught.value.__cause__, KeyError)
-
-
 @both
 @pytest.mark.parametrize("then", ["ends", "goes on", "fails otherwise"])
 def test_strict_mode_raises_the_degradation_also_where_a_component_catches_it(kind, then):
-    asked = []
+    asked, closed = [], []
 
     def flow():
         try:
-            degrade("extract", "first")
+            degrade("extract", "first", KeyError("x"))
         except PerspectiveRAGError:
             if then == "fails otherwise":
                 raise ValueError("second") from None
-        if then == "goes on":
-            yield from call("x", asked.append, 1)
+        try:
+            if then == "goes on":
+                yield from call("x", asked.append, 1)
+        finally:
+            closed.append(True)
         return "a result"
 
-    with pytest.raises(PerspectiveRAGError, match="first"):
+    with pytest.raises(PerspectiveRAGError, match="first") as caught:
         drive(kind, flow, strict=True)
+    assert isinstance(caught.value.__cause__, KeyError)
     assert not asked
+    assert len(closed) == (then != "fails otherwise")
 
 
 @both
@@ -166,29 +119,6 @@ def test_the_callers_context_reaches_the_calls(kind):
     assert result == ["mine", "mine"]
 
 
-@both
-def test_a_flow_is_closed_when_the_driver_stops_early(kind):
-    closed = []
-
-    def flow():
-        try:
-            yield from degrade("x", "y")
-        finally:
-            closed.append(True)
-
-    with pytest.raises(PerspectiveRAGError):
-        drive(kind, flow, strict=True)
-    assert closed == [True]
-
-
-async def test_the_sync_driver_works_inside_a_running_loop():
-    def flow():
-        reply = yield from call("a", lambda: 5)
-        return reply.value
-
-    assert run(flow()) == 5
-
-
 async def test_the_async_driver_prefers_the_async_form_and_never_blocks():
     beats = 0
 
@@ -213,23 +143,6 @@ async def test_the_async_driver_prefers_the_async_form_and_never_blocks():
     assert await arun(flow()) == "native"
     task.cancel()
     assert beats >= 5
-
-
-async def test_cancelling_stops_the_flow():
-    closed = []
-
-    def flow():
-        try:
-            yield [Call("a", None, afunction=lambda: asyncio.sleep(10))]
-        finally:
-            closed.append(True)
-
-    task = asyncio.create_task(arun(flow()))
-    await asyncio.sleep(0.05)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert closed == [True]
 
 
 async def test_cancelling_gives_up_calls_in_threads_and_makes_no_further_ones():
@@ -298,3 +211,26 @@ def nested(depth, limits):
 
     reply = yield from call("a", None, afunction=inner)
     return reply.value
+
+
+# Functions mapped in threads
+
+SAID = ContextVar("SAID", default="nothing")
+
+
+def test_results_are_in_order_and_each_sees_the_callers_context():
+    SAID.set("by the caller")
+
+    def one(item):
+        before = SAID.get()
+        SAID.set(f"by {item}")  # stays in its own copy
+        return item * 2, before
+
+    assert map_in_threads(one, range(5), most=3) == [(2 * i, "by the caller") for i in range(5)]
+    assert SAID.get() == "by the caller"
+
+
+@pytest.mark.parametrize(("most", "items"), [(1, 3), (4, 1), (4, 0)])
+def test_one_at_a_time_needs_no_thread(most, items):
+    threads = map_in_threads(lambda item: threading.current_thread(), range(items), most=most)
+    assert set(threads) <= {threading.current_thread()}

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from perspective_rag import ConfigError, Limiter
-from perspective_rag.flow.driver import Limits, arun, in_thread, run
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limits
 from perspective_rag.flow.steps import Call
 
 
@@ -65,14 +66,6 @@ def test_threads_and_event_loops_together_keep_the_limit():
     assert limiter.running("work") == 0
 
 
-def test_stages_do_not_wait_for_each_other():
-    limiter = Limiter(1)
-    held = limiter.acquire("judge")
-    limiter.acquire("search").release()
-    assert limiter.running("judge") == 1
-    held.release()
-
-
 def test_who_waited_longest_comes_first():
     limiter, order = Limiter(1), []
     held = limiter.acquire("x")
@@ -94,15 +87,6 @@ def test_who_waited_longest_comes_first():
     assert order == list(range(5))
 
 
-def test_a_place_left_twice_is_left_once():
-    limiter = Limiter(2)
-    first, second = limiter.acquire("x"), limiter.acquire("x")
-    first.release()
-    first.release()
-    assert limiter.running("x") == 1
-    second.release()
-
-
 @pytest.mark.parametrize("seed", range(5))
 async def test_cancelling_at_any_moment_loses_no_place(seed):
     limiter, dice = Limiter(2), random.Random(seed)
@@ -122,39 +106,6 @@ async def test_cancelling_at_any_moment_loses_no_place(seed):
     await asyncio.sleep(0.01)
     assert limiter.running("x") == 0
     (await limiter.aacquire("x")).release()
-
-
-async def test_a_place_handed_over_to_one_that_is_cancelled_goes_to_the_next():
-    limiter = Limiter(1)
-    held = limiter.acquire("x")
-    first = asyncio.create_task(limiter.aacquire("x"))
-    second = asyncio.create_task(limiter.aacquire("x"))
-    await asyncio.sleep(0)
-    held.release()  # given to the first, which has had no time to take it
-    first.cancel()
-    permit = await asyncio.wait_for(second, 5)
-    assert first.cancelled()
-    assert limiter.running("x") == 1
-    permit.release()
-
-
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_a_call_that_is_given_up_gives_its_place_back(kind):
-    limiter, hang = Limiter(1), threading.Event()
-    limits = Limits(timeout=0.05, max_concurrency=1, limiter=limiter)
-
-    def both():
-        replies = yield [Call("x", hang.wait, (20,)), Call("x", lambda: "fine")]
-        return replies
-
-    late, fine = (
-        run(both(), limits=limits) if kind == "sync" else asyncio.run(arun(both(), limits=limits))
-    )
-    assert isinstance(late.error, TimeoutError)
-    assert fine.value == "fine"
-    assert limiter.running("x") == 0
-    hang.set()
-    limiter.acquire("x").release()
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
@@ -189,48 +140,6 @@ async def test_a_call_that_cancels_itself_is_an_error_not_the_end():
 
     replies = await arun(flow(1, None, cancelled))
     assert "was cancelled" in str(replies[0].error)
-
-
-async def test_a_call_that_refuses_to_be_cancelled_is_given_up_all_the_same():
-    let_go, ended = asyncio.Event(), asyncio.Event()
-
-    async def stubborn():
-        while not let_go.is_set():
-            try:
-                await let_go.wait()
-            except asyncio.CancelledError:
-                continue
-        ended.set()
-
-    coming = arun(flow(1, None, stubborn), limits=Limits(timeout=0.05))
-    (reply,) = await asyncio.wait_for(asyncio.shield(coming), 10)
-    assert isinstance(reply.error, TimeoutError)
-    assert not ended.is_set()
-    let_go.set()
-    await ended.wait()
-
-
-def test_calls_that_hang_leave_the_threads_of_the_event_loop_alone():
-    hang = threading.Event()
-
-    async def main():
-        # More than the event loop's own pool has threads; each of them hangs.
-        limits = Limits(timeout=0.05, max_concurrency=64)
-        replies = await arun(flow(64, lambda: hang.wait(30)), limits=limits)
-        assert all(isinstance(reply.error, TimeoutError) for reply in replies)
-        return await asyncio.wait_for(asyncio.to_thread(lambda: "free"), 10)
-
-    assert asyncio.run(main()) == "free"  # and the loop ends without waiting for them
-    assert not hang.is_set()
-    hang.set()
-
-
-async def test_an_error_in_a_thread_reaches_who_waits():
-    def fails(text):
-        raise KeyError(text)
-
-    with pytest.raises(KeyError, match="mine"):
-        await in_thread(fails, "mine")
 
 
 async def test_a_sync_call_may_run_an_event_loop_of_its_own_where_one_runs_already():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perspective_rag import CachedJudge, CallableJudge, ConfigError, Passage, Perspective, arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.testing import JUDGE_CHECKS, JudgeCase
 
 PERSPECTIVES = (Perspective("a", "alpha"), Perspective("b", "beta"))

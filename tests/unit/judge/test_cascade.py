@@ -7,7 +7,7 @@ import pytest
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.testing import HashEmbedder, TableJudge
 from perspective_rag.types import Passage, Perspective

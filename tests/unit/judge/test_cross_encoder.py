@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import (
     BATCH,
     DEFAULT_MODEL,

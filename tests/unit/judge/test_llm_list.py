@@ -16,7 +16,7 @@ from perspective_rag.commands.showing import show_passages
 from perspective_rag.errors import ConfigError, JudgeError, LLMError
 from perspective_rag.extend import WatchedJudge, annotations_of, report_in
 from perspective_rag.flow.driver import arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm_list import RULE, LLMListJudge
 from perspective_rag.judge.support import (
     judge_best_first,

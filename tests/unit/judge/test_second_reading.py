@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError, PerspectiveRAGError
 from perspective_rag.judge.second_reading import FIRST, on_scale
-from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag.maths.vectors import cosine
 from perspective_rag.perspectives.find import CallableExtractor
 from perspective_rag.pipeline import PerspectivePipeline
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
-from perspective_rag.types import Extraction, Hit, Passage, Perspective
+from perspective_rag.types import (
+    PACKAGED,
+    Extraction,
+    Hit,
+    ListingRule,
+    Passage,
+    Perspective,
+    RelevanceFloor,
+)
 
 QUESTION = "Should zoos be closed?"
 TEXTS = {

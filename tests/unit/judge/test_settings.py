@@ -21,7 +21,7 @@ from perspective_rag.judge.settings import (
     log_odds,
     personal,
 )
-from perspective_rag.listing import ListingRule
+from perspective_rag.types import ListingRule
 
 BOTH = TwoSides(own=0.8, other=0.7, against=-0.2, rival=-0.3, relevance=2.0, bias=-1.0)
 LOGITS = arrays(np.float64, (2, 3), elements=st.floats(-5, 5))

@@ -11,7 +11,7 @@ import pytest
 
 from perspective_rag.errors import ConfigError, JudgeError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge
 from perspective_rag.judge.settings import TwoSides
 from perspective_rag.judge.support import (
@@ -22,9 +22,15 @@ from perspective_rag.judge.support import (
     read_passages,
     rule_for,
 )
-from perspective_rag.listing import PACKAGED, ListingRule, RelevanceFloor
 from perspective_rag.testing import TableJudge
-from perspective_rag.types import Candidate, Passage, Perspective
+from perspective_rag.types import (
+    PACKAGED,
+    Candidate,
+    ListingRule,
+    Passage,
+    Perspective,
+    RelevanceFloor,
+)
 
 PRO, CON = Perspective("pro", "yes"), Perspective("con", "no")
 

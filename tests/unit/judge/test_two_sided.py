@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError, JudgeError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.settings import LargerSettings, SideWeights, Weighing
 from perspective_rag.judge.two_sided import BATCH, OnnxSides, TwoSidedJudge
 from perspective_rag.judge.windows import LONGEST
-from perspective_rag.listing import ListingRule
-from perspective_rag.types import Passage, Perspective
+from perspective_rag.types import ListingRule, Passage, Perspective
 
 PRO, CON = Perspective("pro", "zoos teach"), Perspective("con", "zoos harm")
 REAL = Perspective("a", "zoos teach children"), Perspective("b", "animals suffer there")

@@ -10,13 +10,12 @@ import pytest
 from perspective_rag import CachedJudge, CascadeJudge, ConfigError
 from perspective_rag.extend import WatchedJudge
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.support import list_reader
 from perspective_rag.judge.wrapped import RULE, GradedJudge
-from perspective_rag.listing import ListingRule
 from perspective_rag.protocols import Judged
 from perspective_rag.testing import TableJudge
-from perspective_rag.types import Passage, Perspective, Proof
+from perspective_rag.types import ListingRule, Passage, Perspective, Proof
 
 PRO, CON = Perspective("pro", "zoos should close"), Perspective("con", "zoos should stay")
 A, B = Passage("a", "cages are cruel"), Passage("b", "zoos save species", {"title": "T"})

@@ -10,7 +10,7 @@ import pytest
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm import LLMJudge
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.queries import LLMExpander

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from perspective_rag.answer import ExtractiveAnswerer, GroundedAnswerer
 from perspective_rag.errors import JudgeError, LLMError, LLMReplyError, PerspectiveRAGError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.llm import LLMJudge
-from perspective_rag.listing import ListingRule
 from perspective_rag.perspectives.llm import LLMExtractor
 from perspective_rag.perspectives.queries import LLMExpander
 from perspective_rag.prompts.replies import (
@@ -29,17 +29,19 @@ from perspective_rag.prompts.replies import (
     parse_yes_no,
     strip_reasoning,
 )
-from perspective_rag.results import Coverage, RetrievalResult
 from perspective_rag.testing import ScriptedLLM
 from perspective_rag.text import text_key
 from perspective_rag.types import (
     Candidate,
     Completion,
+    Coverage,
     Extraction,
+    ListingRule,
     Passage,
     Perspective,
     Prompt,
     Query,
+    RetrievalResult,
     Trace,
 )
 

@@ -11,8 +11,8 @@ import pytest
 
 from perspective_rag.errors import ConfigError
 from perspective_rag.flow.driver import run
+from perspective_rag.flow.request import Recorder
 from perspective_rag.flow.steps import call
-from perspective_rag.flow.trace import Recorder
 from perspective_rag.judge.cache import CachedJudge
 from perspective_rag.judge.cascade import CascadeJudge
 from perspective_rag.judge.cross_encoder import CrossEncoderJudge

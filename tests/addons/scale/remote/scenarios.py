@@ -10,8 +10,9 @@ from typing import Any
 
 from perspective_rag import OpenAICompatibleLLM
 from perspective_rag.errors import LLMError, RetrievalError
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.types import Passage, Perspective, Prompt
 from perspective_rag_scale import RemoteEmbedder, RemoteJudge
 from tests.addons.scale.remote.exchanges import asked

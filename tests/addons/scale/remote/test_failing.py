@@ -9,7 +9,7 @@ import pytest
 
 from perspective_rag import ConfigError, JudgeError, RetrievalError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.testing import HashEmbedder
 from perspective_rag.types import Passage, Perspective
 from perspective_rag_scale import RemoteEmbedder, RemoteJudge

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from perspective_rag import ConfigError, JudgeError
-from perspective_rag.flow.driver import Limits, arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL, CrossEncoderJudge
 from perspective_rag.protocols import Judge, JudgesSides
 from perspective_rag.testing import JUDGE_CHECKS, JudgeCase

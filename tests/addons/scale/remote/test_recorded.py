@@ -12,7 +12,7 @@ pytest.importorskip("openai")
 from perspective_rag import CrossEncoderJudge, OnnxMiniLM
 from perspective_rag.errors import LLMError, RetrievalError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
 from perspective_rag.maths.vectors import normalised
 from perspective_rag.storage.fingerprint import file_sha256

@@ -14,7 +14,7 @@ import pytest
 
 from perspective_rag import ConfigError
 from perspective_rag.flow.driver import run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.request import Recorder
 from perspective_rag.types import Passage, Perspective
 from perspective_rag_scale import RemoteJudge
 from perspective_rag_scale.remote.failures import ServerError

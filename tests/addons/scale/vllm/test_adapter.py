@@ -17,8 +17,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from perspective_rag.flow.driver import Limits, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.local.judges import load_judge
 from perspective_rag.types import Passage, Perspective, Prompt
 

@@ -14,8 +14,9 @@ from benchmarks.vllm.data import read_pairs
 from benchmarks.vllm.server import cached_tokens
 from perspective_rag import LLMJudge, OpenAICompatibleLLM
 from perspective_rag.errors import LLMError
-from perspective_rag.flow.driver import Limits, arun, run
-from perspective_rag.flow.trace import Recorder
+from perspective_rag.flow.driver import arun, run
+from perspective_rag.flow.limiter import Limits
+from perspective_rag.flow.request import Recorder
 from perspective_rag.types import Passage, Perspective, Prompt
 from perspective_rag_scale.transformers_llm import TransformersLLM
 from perspective_rag_train import judge_many

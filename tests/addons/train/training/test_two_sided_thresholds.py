@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perspective_rag.judge.settings import LargerSettings
-from perspective_rag.listing import ListingRule
+from perspective_rag.types import ListingRule
 from perspective_rag_train.two_sided.pools import FOLDS, READ_AGAIN, Read, pools, readings
 from perspective_rag_train.two_sided.thresholds import (
     NEVER,

@@ -1,4 +1,4 @@
-"""Queries without repeats, and rankings that become candidates with every score kept."""
+"""Queries without repeats, and rankings that become candidates."""
 
 from __future__ import annotations
 
@@ -10,15 +10,24 @@ from hypothesis import strategies as st
 from perspective_rag.flow.driver import run
 from perspective_rag.perspectives.queries import NoExpansion, StatementExpander, unique_queries
 from perspective_rag.perspectives.sides import both_sides
-from perspective_rag.search.merge import merge_rankings
+from perspective_rag.search.candidates import fuse
 from perspective_rag.search.search import Ranking
-from perspective_rag.types import Hit, Passage, Query
+from perspective_rag.types import (
+    Hit,
+    Passage,
+    Query,
+    passage_key,
+)
 
 SIDES = both_sides("Zoos should close")
 
 
 def ranking(text, *hits, perspective=None):
     return Ranking(Query(text, perspective), [Hit(Passage(i, f"text {i}"), s) for i, s in hits])
+
+
+def merged(rankings, fusion="seats", key=passage_key):
+    return fuse(rankings, [[key(hit.passage) for hit in each.hits] for each in rankings], fusion)
 
 
 def test_each_perspective_is_a_query_with_or_without_the_question():
@@ -61,7 +70,7 @@ def test_the_question_is_always_first_and_the_limit_is_kept(question, texts, lim
 
 
 def test_a_passage_found_twice_is_one_candidate_that_says_so():
-    found = merge_rankings(
+    found = merged(
         [
             ranking("q", ("a", 0.9), ("b", 0.8)),
             ranking("con", ("b", 0.7), ("c", 0.6), perspective="oppose"),
@@ -81,13 +90,6 @@ def test_a_passage_found_twice_is_one_candidate_that_says_so():
     assert found[0].score == found[0].scores["fused"]
 
 
-def test_round_robin_takes_turns_in_the_order_of_the_queries():
-    found = merge_rankings(
-        [ranking("q", ("a", 1), ("b", 1)), ranking("r", ("b", 1), ("c", 1))], fusion="round-robin"
-    )
-    assert [c.passage.id for c in found] == ["a", "b", "c"]
-
-
 def test_question_and_perspectives_have_seats_of_their_own():
     rankings = [
         ranking("q", ("a", 1), ("b", 1), ("c", 1), ("d", 1)),
@@ -95,7 +97,7 @@ def test_question_and_perspectives_have_seats_of_their_own():
         ranking("against 1", ("y", 1), ("c", 1), perspective="against"),
         ranking("against 2", ("z", 1), ("y", 1), perspective="against"),
     ]
-    found = merge_rankings(rankings)
+    found = merged(rankings)
     # The two queries of one side are fused first (y before z) and share its seats.
     assert [c.passage.id for c in found] == ["a", "b", "y", "c", "x", "z", "d"]
     brought = {c.passage.id: c.found_by[0] for c in found}
@@ -105,7 +107,7 @@ def test_question_and_perspectives_have_seats_of_their_own():
     assert found[1].found_by == ("for", "q")
     assert [c.score for c in found[:3]] == [1, 1 / 2, 1 / 3]
     assert [round(1 / c.scores["plain"]) for c in found if "plain" in c.scores] == [1, 2, 3, 4]
-    plain = merge_rankings(rankings[:1])
+    plain = merged(rankings[:1])
     assert [c.passage.id for c in plain] == ["a", "b", "c", "d"]
 
 
@@ -113,13 +115,8 @@ def test_a_vector_that_any_search_returned_is_kept():
     vector = np.ones(3)
     bare = Ranking(Query("q"), [Hit(Passage("a", "t"), 0.5)])
     placed = Ranking(Query("r"), [Hit(Passage("a", "t"), 0.4, vector)])
-    (only,) = merge_rankings([bare, placed])
+    (only,) = merged([bare, placed])
     assert only.embedding is vector
-
-
-def test_rank_only_hits_have_no_search_score():
-    (only,) = merge_rankings([ranking("q", ("a", None))])
-    assert set(only.scores) == {"fused", "plain"}
 
 
 def test_passages_without_ids_are_told_apart_by_source_and_text():
@@ -128,12 +125,7 @@ def test_passages_without_ids_are_told_apart_by_source_and_text():
         Hit(Passage("", "same  TEXT", {"source": "x", "tags": ["unhashable"]})),
         Hit(Passage("", "Same text", {"source": "y"})),
     ]
-    assert len(merge_rankings([Ranking(Query("q"), hits)])) == 2
-
-
-def test_nothing_found_gives_nothing():
-    assert merge_rankings([]) == []
-    assert merge_rankings([ranking("q")]) == []
+    assert len(merged([Ranking(Query("q"), hits)])) == 2
 
 
 def test_passages_that_share_a_key_are_one_and_keep_their_own_vectors():
@@ -141,9 +133,9 @@ def test_passages_that_share_a_key_are_one_and_keep_their_own_vectors():
     first = Hit(Passage("1", "one", {"url": "x"}), 0.2)
     second = Hit(Passage("2", "two", {"url": "x"}), 0.9, row)
     rankings = [Ranking(Query("Q"), [first]), Ranking(Query("S", "s"), [second])]
-    (only,) = merge_rankings(rankings, fusion="rrf", key=lambda passage: passage.metadata["url"])
+    (only,) = merged(rankings, fusion="rrf", key=lambda passage: passage.metadata["url"])
     assert only.passage.id == "1"
     assert only.found_by == ("Q", "S")
     assert only.embedding is None  # the vector is another text's
     assert only.score == pytest.approx(2 / 61 + 1 / 61)
-    assert len(merge_rankings(rankings)) == 2
+    assert len(merged(rankings)) == 2

@@ -18,7 +18,7 @@ yaml = pytest.importorskip("yaml")
 from perspective_rag import Passage, PerspectivePipeline
 from perspective_rag_serve.commands import serve
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 SETTINGS_OF_THE_IMAGE = {"PATH", "HF_HUB_OFFLINE", "XDG_CACHE_HOME", "PYTHONUNBUFFERED"}
 PUBLIC = ("docker.io/", "ghcr.io/")
