@@ -95,15 +95,11 @@ def _joined_by_or(words: Sequence[str]) -> bool:
     alike = tags(plain[place - 1]) & tags(plain[place + 1])
     before = plain[place - 2] if place > 1 else ""
     permits = any(word in _PERMISSIONS for word in plain[: place - 1])
+    permits = permits and "p" not in tags(plain[place + 1])
     to_do = before == "to" and "v" in alike and place + 2 < len(words)
     aside = words[place - 1].endswith(",") and words[place + 1].endswith(",")
-    return not (
-        (permits and "p" not in tags(plain[place + 1]))
-        or to_do
-        or aside
-        or "such" in plain[:place]
-        or (before in POSSESSIVES and "a" in alike)
-    )
+    shares = before in POSSESSIVES and "a" in alike
+    return not (permits or to_do or aside or shares or "such" in plain[:place])
 
 
 def _clauses(words: Sequence[str], cuts: Sequence[int]) -> list[str]:
@@ -181,11 +177,8 @@ def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]
     if len(own) == 1 and len(last) > 1 and all(len(item) == 1 for item in rest[:-1]):
         kind, following = tags(own[0]) & tags(last[0]), bare(last[1])
         verbs = "v" in kind and "det" in tags(following)
-        described = kind & {"a", "r", "p", "#"} and following in PREPOSITIONS - {
-            "as",
-            "like",
-            "than",
-        }
+        links = PREPOSITIONS - {"as", "like", "than"}
+        described = kind & set("arp#") and following in links
         tail = last[1:] if verbs or described else []
     filled = [item if cut else _object_named(item, first) for item in rest]
     made = [[*first, *tail], *(_counted(first, item) or [*first[:cut], *item] for item in filled)]
@@ -305,11 +298,9 @@ def _options(words: Sequence[str]) -> list[list[str]]:
 def _with_noun(options: list[list[str]]) -> list[list[str]]:
     """ "electric" and "petrol cars" as "electric cars" and "petrol cars"."""
     noun = options[-1][1:] if options and len(options[-1]) == 2 else []
-    return [[*each, *noun] if len(each) == 1 and _describes(each[0]) else each for each in options]
-
-
-def _describes(word: str) -> bool:
-    return [tag for _, tag in readings(bare(word))[:1]] == ["a"]
+    describes = [[tag for _, tag in readings(bare(each[0]))[:1]] == ["a"] for each in options]
+    pairs = zip(options, describes, strict=True)
+    return [[*each, *noun] if describing and len(each) == 1 else each for each, describing in pairs]
 
 
 def answer_with(asked: Sequence[str], option: Sequence[str]) -> str | None:

@@ -239,12 +239,8 @@ def _views(parts: Sequence[Sequence[str]]) -> list[str] | Reading | None:
     cuts = [piece.split() for piece in split if piece.strip()]
     for one, other in itertools.pairwise(cuts):
         first = core_of(one)
-        if (
-            not first.said
-            or bare(first.words[0]) in SUBJECTS
-            or auxiliary_of(one[0])
-            or bare(one[0]) in {"i", "what", "how", "why"}
-        ):
+        asks = auxiliary_of(one[0]) or bare(one[0]) in {"i", "what", "how", "why"}
+        if asks or not first.said or bare(first.words[0]) in SUBJECTS:
             continue
         claim = whole(" ".join(first.words).rstrip(".?! "), least=2, trusted=True)
         if claim is None:

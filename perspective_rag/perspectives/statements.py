@@ -56,6 +56,7 @@ _DENIED_WHOLE = frozenset(
     "most many few some no nobody nothing none only someone somebody neither too".split()
 )
 _SOME = {"any": "some", "anything": "something", "anyone": "someone", "anybody": "somebody"}
+_NO_MORE = {"such": "such a", "longer": "still", "one": "someone"}
 _NONE = {"any": "no", "anything": "nothing", "anyone": "no one", "anybody": "nobody"}
 CONDITIONS = frozenset("if when unless once whenever where while".split())
 _SUBORDINATE = CONDITIONS | frozenset("although though because since until".split())
@@ -196,16 +197,13 @@ def _helps(verb: str, opening: str, after: Sequence[str]) -> bool:
     return verb in AUXILIARIES
 
 
-_CARRIERS = frozenset("cannot needs need deserves deserve believe believes supports".split())
-
-
 def main_verb(words: Sequence[str]) -> int | None:
     """Index of the auxiliary that carries a statement, or of a verb that is negated like one
     ("needs"), outside relative clauses; None for other verbs and where there is none.
     """
     found = finite_verb(words) if words else None
-    carriers = AUXILIARIES | _CARRIERS
-    return found if found is not None and bare(words[found]) in carriers else None
+    like = "cannot needs need deserves deserve believe believes supports".split()
+    return found if found is not None and bare(words[found]) in AUXILIARIES.union(like) else None
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -372,10 +370,9 @@ def _nothing_there(auxiliary: str, predicate: Sequence[str]) -> str:
     if first in {"any", "a", "an", "some"}:
         return " ".join(["there", auxiliary, "no", *rest])
     if first in {"no", "nothing"}:
-        one = ["some"] if auxiliary in {"is", "was"} else []
-        some = ["something"] if first == "nothing" else one
-        if rest[:2] == ["such", "thing"]:
-            some, rest = ["such", "a"], rest[1:]
+        some = ["something"] if first == "nothing" else ["some"] * (auxiliary in {"is", "was"})
+        if rest and rest[0] in _NO_MORE:
+            some, rest = [_NO_MORE[rest[0]]], rest[1:]
         return " ".join(["there", auxiliary, *some, *rest])
     counted = first in {"too", "enough", "more", "less", "really", "still", "the"} | POSSESSIVES
     return " ".join(["there", auxiliary, "not" if counted else "no", *predicate])

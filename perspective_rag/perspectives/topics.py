@@ -63,13 +63,10 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
     the pros and cons of X?", "Are you for or against X?"; None where it asks for none so.
     """
     plain = [bare(word) for word in words]
+    personal = plain[0] not in AUXILIARIES or plain[1:2] == ["you"]
     for i, (one, joint, other) in enumerate(zip(plain, plain[1:], plain[2:], strict=False)):
-        personal = plain[0] not in AUXILIARIES or plain[1] == "you"
-        if (
-            personal
-            and joint in {"and", "or", "&"}
-            and {_side(one), _side(other)} == {"support", "oppose"}
-        ):
+        joined = personal and joint in {"and", "or", "&"}
+        if joined and {_side(one), _side(other)} == {"support", "oppose"}:
             behind = i + 3
             if plain[behind : behind + 1] in (["of"], ["on"], ["to"], ["about"], ["for"]):
                 behind += 1

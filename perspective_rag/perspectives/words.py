@@ -200,6 +200,9 @@ def _listed(word: str) -> list[tuple[str, str]]:
     return found
 
 
+_FORMS = (("ed", "v", "dp"), ("ing", "v", "g"), ("er", "a", "a"), ("est", "a", "a"))
+
+
 def _regular(word: str) -> list[tuple[str, str, str]]:
     """The lemmas a regular form can come from, with their class and the tags of the form."""
     found: list[tuple[str, str, str]] = []
@@ -211,12 +214,7 @@ def _regular(word: str) -> list[tuple[str, str, str]]:
             stems.insert(0, word[:-2])
         forms = (("n", "s" if len(word) > 2 else ""), ("v", "z" if len(word) > 2 else ""))
         found += [(stem, kind, form) for stem in stems for kind, form in forms]
-    for ending, kind, form in (
-        ("ed", "v", "dp"),
-        ("ing", "v", "g"),
-        ("er", "a", "a"),
-        ("est", "a", "a"),
-    ):
+    for ending, kind, form in _FORMS:
         if not word.endswith(ending) or len(word) < len(ending) + (2 if kind == "v" else 3):
             continue
         cut = word[: -len(ending)]
@@ -350,10 +348,8 @@ def inflected(verb: str, tag: str) -> str:
     if tag == "z":
         if y:
             return verb[:-1] + "ies"
-        hissing = verb.endswith(("s", "sh", "ch", "x", "z"))
-        return verb + (
-            "es" if hissing or (verb[-1:] == "o" and verb[-2:-1] not in _VOWELS) else "s"
-        )
+        echo = verb[-1:] == "o" and verb[-2:-1] not in _VOWELS
+        return verb + ("es" if echo or verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
     if tag in "dp":
         entry = vocabulary().lemmas.get(lower)
         known = (entry.past if tag == "d" else entry.participle) if entry else ""

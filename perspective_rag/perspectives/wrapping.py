@@ -42,6 +42,7 @@ _LEADS = frozenset(
     "ok okay so well hi hey hello and but also please now um uh like yo honestly seriously"
     " actually oh then look sorry hmm".split()
 )
+_SURE_LEADS = _LEADS - {"like", "then", "now", "so"}
 # Verbs and nouns whose clause says what they are about.
 _REPORTS = frozenset(
     "say claim argue think believe disagree insist maintain reckon tell hear read assert"
@@ -59,6 +60,7 @@ _NOUNS = frozenset(
 _TRUTHS = frozenset(
     "true false fiction case fact correct likely certain clear obvious doubt possible".split()
 )
+_THERE = frozenset("it it's there there's".split())
 _ASKED_IF = frozenset(
     "wonder know sure ask see unsure say tell decide curious explain check confirm".split()
 )
@@ -82,11 +84,8 @@ class Core:
 def lemma_in(word: str, lemmas: frozenset[str]) -> bool:
     """Whether a word is one of the lemmas or a form of one."""
     core = bare(word)
-    return (
-        core in lemmas
-        or core.removesuffix("s") in lemmas
-        or any(lemma in lemmas for lemma, _ in readings(core))
-    )
+    forms = (lemma for lemma, _ in readings(core))
+    return not lemmas.isdisjoint({core, core.removesuffix("s"), *forms})
 
 
 def is_talk(words: Sequence[str]) -> bool:
@@ -132,13 +131,7 @@ def trimmed(words: Sequence[str]) -> list[str]:
         if depends or (adds and is_talk(kept[i:])):
             kept = kept[:i]  # "or is that a myth?", "but I am not sure", "and if so, when"
             break
-    while (
-        len(kept) > 2
-        and bare(kept[0]) in _LEADS
-        and (
-            auxiliary_of(kept[1]) is not None or bare(kept[0]) not in {"like", "then", "now", "so"}
-        )
-    ):
+    while len(kept) > 2 and bare(kept[0]) in (_LEADS if auxiliary_of(kept[1]) else _SURE_LEADS):
         kept = kept[1:]
     asks = words[-1].rstrip("\"'”’)").endswith("?")
     while len(kept) > 2:
@@ -236,9 +229,7 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
         if word == "whether" or (word == "if" and i and lemma_in(before, _ASKED_IF)):
             return _clause(rest) if personal else None
         if word == "that" and i:
-            truth = before in _TRUTHS and not {"it", "it's", "there", "there's"}.isdisjoint(
-                plain[:2]
-            )
+            truth = before in _TRUTHS and not _THERE.isdisjoint(plain[:2])
             reports = personal and (
                 lemma_in(before, _REPORTS) or (plain[0] == "how" and "you" in plain[:i])
             )
@@ -259,11 +250,8 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
             wh = plain[0] in WH_WORDS and plain[1] != "else"
             wh = wh and (plain[0] != "why" or "you" in plain[:4])  # "Why do critics say ..."
             by_person = personal and (not asked or i < 7) and not wh
-            if (
-                by_person
-                and before not in ARTICLES | POSSESSIVES
-                and _is_clause(rest, strictly=not judged)
-            ):
+            noun = before in ARTICLES | POSSESSIVES
+            if by_person and not noun and _is_clause(rest, strictly=not judged):
                 return rest
     if plain[:1] == ["that"] and len(plain) > 3 and "det" in tags(plain[1]):
         return list(words[1:])  # a motion: "That the council be dissolved"
