@@ -206,11 +206,8 @@ def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int 
     if opens and to_do and (auxiliary in BE or bare(first[0]) == "be"):
         return to_do[-1]
     if opens and auxiliary not in BE and "prep" not in found:
-        passive = bare(first[0]) in {"be", "have"} and "p" in found & tags(
-            first[min(1, len(first) - 1)]
-        )
-        return 1 if passive else 0
-
+        second = tags(first[min(1, len(first) - 1)])
+        return 1 if bare(first[0]) in {"be", "have"} and "p" in found & second else 0
     if head == "to":
         return to_do[-1] - 1 if to_do else None
     if found & {"a", "p", "r"} and not found & {"n", "s", "prep"}:

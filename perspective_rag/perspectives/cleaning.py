@@ -15,7 +15,6 @@ from perspective_rag.perspectives.words import (
     vocabulary,
     word_band,
 )
-from perspective_rag.text import is_language
 
 LONGEST = 2000
 """Characters that the rules read; of a longer text, its last sentences or its first question."""
@@ -40,9 +39,7 @@ _WRITTEN_OUT = {f"{stem}nt": f"{stem}n't" for stem in _NOT} | dict(
         " ppl=people govt=government pls=please plz=please thx=thanks"
     ).split()
 )
-_DERIVED = tuple(
-    "r rs er ers or ors ist ists ism ly ness able ish less ful wise al ize ise".split()
-)
+_DERIVED = "r rs er ers or ors ist ists ism ly ness able ish less ful wise al ize ise".split()
 
 
 def shortened(text: str) -> tuple[str, bool]:
@@ -282,7 +279,8 @@ def is_english(text: str) -> bool:
     own = CLOSED - _BOTH
     english = sum(word in own or word.partition("'")[0] in own for word in words)
     foreign = sum(word in _FOREIGN - CLOSED for word in words)
-    odd = [word for word in words if _strange(word)]
+    stems = ((word, word.removesuffix("'s")) for word in words)
+    odd = [word for word, stem in stems if not is_known(stem) and stem not in vocabulary().names]
     accented = sum(not word.isascii() for word in odd)
     if other > 0.3 * len(letters) or "¿" in text or "¡" in text:
         return False
@@ -293,17 +291,6 @@ def is_english(text: str) -> bool:
     if foreign and len(odd) + foreign >= 0.5 * len(words):
         return len(words) < 2
     return len(words) < 3 or len(odd) < 0.6 * len(words)
-
-
-def _strange(word: str) -> bool:
-    """A word that the English vocabulary lacks."""
-    stem = word.removesuffix("'s")
-    return not is_known(stem) and stem not in vocabulary().names
-
-
-def check_language(language: str) -> bool:
-    """True when the rules read this language."""
-    return any(is_language(language, known) for known in LANGUAGES)
 
 
 def caution(question: str, *, found: bool, judge: object | None) -> str:

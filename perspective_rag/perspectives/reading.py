@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from perspective_rag.perspectives.alternatives import listed_options, named_alternatives
 from perspective_rag.perspectives.cleaning import (
     LANGUAGES,
-    check_language,
     cleaned,
     glued,
     is_english,
@@ -57,6 +56,7 @@ from perspective_rag.perspectives.words import (
     verb_share,
 )
 from perspective_rag.perspectives.wrapping import SUBJECTS, core_of, is_talk, lemma_in, trimmed
+from perspective_rag.text import is_language
 from perspective_rag.types import Extraction, Kind, Perspective, Stance
 
 _SAID: dict[Kind, str] = {
@@ -100,7 +100,7 @@ def read(question: str, *, language: str = "en") -> Reading:
     ``cleaning.LONGEST`` characters only a part is read, which the explanation says.
     """
     text, cut = shortened(question)
-    if not check_language(language):
+    if not any(is_language(language, known) for known in LANGUAGES):
         known = ", ".join(LANGUAGES)
         said = (
             f"I understood: the rules read no {language!r}, only {known}; it is searched as it is"
