@@ -240,7 +240,7 @@ def test_questions_over_a_corpus_are_scored_by_labels_read(tmp_path):
     assert status == 0
     assert "lack a label" not in screen
     found = results.read(out)["results"]
-    guarded = found["rows"]["guarded (defaults)"]
+    guarded = found["rows"]["guarded, fast judge"]
     assert guarded["mrecall@5"]["mean"] == 1.0
     assert guarded["precision@5"]["mean"] == pytest.approx(2 / 5)
     assert guarded["listed"]["count"] == 3
@@ -250,8 +250,8 @@ def test_questions_over_a_corpus_are_scored_by_labels_read(tmp_path):
     assert guarded["listed"]["of_present"]["mean"] == 1.0
     assert guarded["sides_among_k"] == {"all": 1, "some": 0, "none": 0}
     assert guarded["without_perspectives"] == 0
-    assert found["sets"]["set"]["rows"]["guarded (defaults)"] == guarded
-    assert "set, guarded (defaults)" in out.with_suffix(".md").read_text()
+    assert found["sets"]["set"]["rows"]["guarded, fast judge"] == guarded
+    assert "set, guarded, fast judge" in out.with_suffix(".md").read_text()
     assert found["pairs_without_label"] == 0
     status, screen = command(TableJudge(table), f"--labels={labels}")
     assert (status, "--questions" in screen) == (2, True)

@@ -311,7 +311,7 @@ REPLIES: dict[str, Callable[[str], Any]] = {
     "json_object": lambda text: json_object(text, "a.jsonl:1"),
     "report_in": lambda text: report_in({REPORT: text}),
     "grounded answer": _grounded,
-    "claims of a reply that grows": _growing,
+    "claims_in": _growing,
     "misquoted": lambda text: misquoted(Claim(text, ()), [text]),
 }
 FILES: dict[str, Callable[[str, Path], Any]] = {

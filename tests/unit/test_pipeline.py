@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from perspective_rag.cover.guard import CoverageError
+from perspective_rag.cover.select import select
 from perspective_rag.errors import (
     CapabilityError,
     ConfigError,
@@ -19,10 +20,14 @@ from perspective_rag.errors import (
     RetrievalError,
 )
 from perspective_rag.flow.steps import call
+from perspective_rag.judge.support import coverage_of, judge, rule_of
 from perspective_rag.local.callables import CallableEmbedder, CallableStore
 from perspective_rag.local.stores import BM25Store
-from perspective_rag.perspectives.queries import NoExpansion
+from perspective_rag.perspectives.find import extract
+from perspective_rag.perspectives.queries import NoExpansion, expand
 from perspective_rag.pipeline import PerspectivePipeline
+from perspective_rag.search.candidates import merge
+from perspective_rag.search.search import search
 from perspective_rag.testing import HashEmbedder, MemoryStore, TableJudge
 from perspective_rag.types import Hit, Passage, Perspective
 
@@ -105,6 +110,12 @@ def test_each_text_is_embedded_once():
     one.retrieve(QUESTION)
     embedded = one.embedder.embedded
     assert len(embedded) == len(set(embedded))
+
+
+def test_the_original_question_is_always_searched():
+    store = MemoryStore(PASSAGES)
+    pipeline(store, max_queries=1).retrieve(QUESTION)
+    assert store.requests[0][0] == QUESTION
 
 
 def test_the_filter_reaches_every_search():
@@ -392,6 +403,23 @@ def test_every_projection_runs_end_to_end(method):
     result = pipeline(projection=method).retrieve(query)
     assert len(result.candidates) == 3
     assert result.to_dict()["perspectives"][0]["stance"] == "oppose"
+
+
+def test_each_step_can_be_driven_alone():
+    one = pipeline()
+    request = one.request(QUESTION)
+    extraction = one.run_step(extract(request, one.extractor), request)
+    queries = one.run_step(expand(request, one.expander, extraction), request)
+    assert [q.perspective for q in queries] == [None, "support", "oppose"]
+    rankings = one.run_step(search(request, extraction, queries), request)
+    candidates = one.run_step(merge(request, rankings), request)
+    judged = one.run_step(judge(request, extraction, candidates), request)
+    chosen = select(request, extraction, judged)
+    assert len(chosen) == 3
+    assert coverage_of(chosen, extraction.perspectives, rule_of(request, extraction)).complete
+    trace = request.recorder.trace()
+    assert trace.queries == tuple(queries)
+    assert {"search", "judge"} <= set(trace.calls)
 
 
 def test_many_threads_get_the_single_threaded_answer():

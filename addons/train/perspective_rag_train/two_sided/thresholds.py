@@ -135,7 +135,10 @@ def fit(cells: Cells, kind: str, ridge: float = 0.02) -> SideWeights:
         "personal": r, "own_personal": r * x, "fast_personal": r * f,
         "relevance": c, "bias": np.ones_like(x),
     }  # fmt: skip
-    left_out: tuple[str, ...] = {"larger": ("fast",), "fast": ("own", "rival"), "both": ()}[kind]
+    without: dict[str, tuple[str, ...]] = {
+        "larger": ("fast", "relevance"), "fast": ("own", "rival"), "both": (),
+    }  # fmt: skip
+    left_out = without[kind]
     used = [name for name in columns if not name.startswith(left_out)]
     features = np.stack([columns[name].ravel() for name in used], axis=1)
     truth = cells.true.ravel().astype(float)

@@ -88,12 +88,14 @@ def test_the_weights_are_those_that_made_the_labels():
     cells = Cells(
         np.array(["a"] * 8000), np.zeros(8000, int), np.array(["zoos teach", "I like zoos"] * 4000),
         cosines,
-        1 / (1 + np.exp(-odds)), np.full((8000, 2), 0.5), truth, ~truth,
+        1 / (1 + np.exp(-odds)), rng.random((8000, 2)), truth, ~truth,
     )  # fmt: skip
-    found = fit(cells, "larger", ridge=0.0)
+    found = fit(cells, "both", ridge=0.0)
     assert (found.own, found.rival, found.bias) == pytest.approx((1.5, -0.5, -0.3), abs=0.12)
     assert (found.relevance, found.usual) == pytest.approx((2.0, 0.5), abs=0.2)
-    assert (found.fast, found.fast_rival) == (0.0, 0.0)
+    assert (found.fast, found.fast_rival) == pytest.approx((0.0, 0.0), abs=0.12)
+    alone = fit(cells, "larger", ridge=0.0)
+    assert (alone.fast, alone.fast_rival, alone.relevance) == (0.0, 0.0, 0.0)
 
 
 def test_labels_count_for_the_side_that_they_support():
