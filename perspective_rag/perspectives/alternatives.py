@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perspective_rag.perspectives.kinds import DISPUTED
 from perspective_rag.perspectives.statements import (
     affirmed,
     auxiliary_of,
@@ -16,8 +17,10 @@ from perspective_rag.perspectives.words import (
     ARTICLES,
     AUXILIARIES,
     BE,
+    DEGREES,
     DO,
     MODALS,
+    NUMBERS,
     PLURAL_PRONOUNS,
     POSSESSIVES,
     PREPOSITIONS,
@@ -29,6 +32,7 @@ from perspective_rag.perspectives.words import (
     finite_verb,
     is_plural,
     mid_sentence,
+    readings,
     tags,
     upper_first,
     verb_share,
@@ -42,6 +46,7 @@ _OPENS_CLAUSE = SUBORDINATORS | {"whether", "until", "why"}
 _VERSUS = frozenset("vs versus v".split())
 _COMPARED = (["compared", "with"], ["compared", "to"], ["as", "opposed", "to"], ["or", "rather"])
 _JOINS = frozenset("and or either maybe perhaps just".split())
+_PERMISSIONS = frozenset("allowed permitted banned forbidden prohibited legal illegal".split())
 _NO_OPTION = frozenset("not no neither both none".split())
 
 
@@ -71,7 +76,8 @@ def named_alternatives(question: str) -> list[str]:
     subject, predicate = plain[1:end], plain[end:]
     if _joined_by_or(predicate):
         return _predicates(auxiliary, subject, predicate)
-    if "or" in map(bare, predicate) or not _joined_by_or(subject):
+    permits = any(bare(word) in _PERMISSIONS for word in predicate[:3])
+    if permits or "or" in map(bare, predicate) or not _joined_by_or(subject):
         return []
     options = split_options(subject)
     adverb = any(tags(each[-1]) == {"r"} for each in options)  # "culturally or legally free art"
@@ -88,11 +94,12 @@ def _joined_by_or(words: Sequence[str]) -> bool:
         return False
     alike = tags(plain[place - 1]) & tags(plain[place + 1])
     before = plain[place - 2] if place > 1 else ""
+    permits = any(word in _PERMISSIONS for word in plain[: place - 1])
+    permits = permits and "p" not in tags(plain[place + 1])
     to_do = before == "to" and "v" in alike and place + 2 < len(words)
     aside = words[place - 1].endswith(",") and words[place + 1].endswith(",")
-    return not (
-        to_do or aside or "such" in plain[:place] or (before in POSSESSIVES and "a" in alike)
-    )
+    shares = before in POSSESSIVES and "a" in alike
+    return not (permits or to_do or aside or shares or "such" in plain[:place])
 
 
 def _clauses(words: Sequence[str], cuts: Sequence[int]) -> list[str]:
@@ -170,11 +177,20 @@ def _predicates(auxiliary: str, subject: Sequence[str], predicate: Sequence[str]
     if len(own) == 1 and len(last) > 1 and all(len(item) == 1 for item in rest[:-1]):
         kind, following = tags(own[0]) & tags(last[0]), bare(last[1])
         verbs = "v" in kind and "det" in tags(following)
-        described = kind & {"a", "r", "p"} and following in PREPOSITIONS - {"as", "like", "than"}
+        links = PREPOSITIONS - {"as", "like", "than"}
+        described = kind & set("arp#") and following in links
         tail = last[1:] if verbs or described else []
     filled = [item if cut else _object_named(item, first) for item in rest]
-    made = [[*first, *tail], *([*first[:cut], *item] for item in filled)]
+    made = [[*first, *tail], *(_counted(first, item) or [*first[:cut], *item] for item in filled)]
     return [clause(subject, auxiliary, each, agrees=True) for each in made]
+
+
+def _counted(first: Sequence[str], item: Sequence[str]) -> list[str] | None:
+    """ "to 80 percent" with another number; None for an item that is none."""
+    counts = [i for i, word in enumerate([*first, *item]) if "#" in tags(word) or word in NUMBERS]
+    if len(item) > 1 or len(counts) < 2 or counts[-1] < len(first):
+        return None
+    return [*first[: counts[-2]], item[0], *first[counts[-2] + 1 :]]
 
 
 def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int | None:
@@ -190,11 +206,8 @@ def _parallel(first: Sequence[str], last: Sequence[str], auxiliary: str) -> int 
     if opens and to_do and (auxiliary in BE or bare(first[0]) == "be"):
         return to_do[-1]
     if opens and auxiliary not in BE and "prep" not in found:
-        passive = bare(first[0]) in {"be", "have"} and "p" in found & tags(
-            first[min(1, len(first) - 1)]
-        )
-        return 1 if passive else 0
-
+        second = tags(first[min(1, len(first) - 1)])
+        return 1 if bare(first[0]) in {"be", "have"} and "p" in found & second else 0
     if head == "to":
         return to_do[-1] - 1 if to_do else None
     if found & {"a", "p", "r"} and not found & {"n", "s", "prep"}:
@@ -215,7 +228,8 @@ def _object_named(item: Sequence[str], first: Sequence[str]) -> list[str]:
             break
         if i and bare(word) in {"it", "them", "him", "her"}:
             until = (j for j, each in enumerate(first) if j > 1 and "prep" in tags(each))
-            return [*item[:i], *first[1 : next(until, len(first))], *item[i + 1 :]]
+            start = 1 + (first[1:2] == ["back"])
+            return [*item[:i], *first[start : next(until, len(first))], *item[i + 1 :]]
     return list(item)
 
 
@@ -233,12 +247,20 @@ def listed_options(sentences: Sequence[Sequence[str]]) -> list[str]:
                 return _answers(pieces[i], options)
         words = pieces[i]
         cut = next((k + 1 for k, word in enumerate(words) if k and word.endswith(",")), len(words))
+        compared = next((k + 1 for k, word in enumerate(words[1:4], 1) if _compares(word)), cut)
+        if cut == len(words) and bare(words[compared % cut]) not in PREPOSITIONS:
+            cut = compared  # "which is better A or B"
         listed = "or" in map(bare, words[cut + 1 :])
         if listed and bare(words[cut]) not in AUXILIARIES | WH_WORDS | {"and"}:
             return _answers(words[:cut], _options(words[cut:]))  # "Which is better, A or B"
     if asked or not pieces:
         return []
     return (_poles(*pieces[-2:]) if len(pieces) > 1 else []) or _versus(pieces[-1])
+
+
+def _compares(word: str) -> bool:
+    core = bare(word)
+    return core in DEGREES or (core.endswith(("er", "est")) and tags(core) == {"a"})
 
 
 def _asks(word: str) -> bool:
@@ -267,7 +289,15 @@ def _pieces(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
 def _options(words: Sequence[str]) -> list[list[str]]:
     """The options of a list, or none where it reads as a sentence or as no list."""
     options = split_options(words)
-    return options if all(len(each) < 13 for each in options) else []
+    return _with_noun(options) if all(len(each) < 13 for each in options) else []
+
+
+def _with_noun(options: list[list[str]]) -> list[list[str]]:
+    """ "electric" and "petrol cars" as "electric cars" and "petrol cars"."""
+    noun = options[-1][1:] if options and len(options[-1]) == 2 else []
+    describes = [[tag for _, tag in readings(bare(each[0]))[:1]] == ["a"] for each in options]
+    pairs = zip(options, describes, strict=True)
+    return [[*each, *noun] if describing and len(each) == 1 else each for each, describing in pairs]
 
 
 def answer_with(asked: Sequence[str], option: Sequence[str]) -> str | None:
@@ -349,7 +379,8 @@ def _poles(topic: Sequence[str], ends: Sequence[str]) -> list[str]:
     for option in options:
         kind = tags(option[0])
         named = bare(option[0]) in ARTICLES | {"too"}
-        colour = len(option) == 1 and "n" in kind  # "Wine: red or white?"
+        judges = DISPUTED.search(option[0])
+        colour = len(option) == 1 and "n" in kind and not judges  # "Wine: red or white?"
         if not named and (not kind & {"a", "p"} or colour or is_plural(option[-1])):
             return []
     return [clause(topic, "is", option) for option in options]
@@ -376,9 +407,14 @@ def _versus(words: Sequence[str]) -> list[str]:
     if not right or bare(right[0]) in _NO_OPTION or max(len(left), len(right)) > 8:
         return []
     options = split_options([*left, "or", *right])
+    if len(left) > 1 and {"a"} & tags(left[-1]) & tags(right[0]) and len(right) == 1:
+        return _poles(left[:-1], [left[-1], "or", *right])  # "School uniform good or bad"
     if len(options) > 2:
         return [clause(option, "is", ["the", "best", *tail]) for option in options]
-    left = mid_sentence(" ".join(left).rstrip(",")).split(" ")
+    left = [*left[:-1], left[-1].rstrip(",")]
+    left, right = _with_noun([left, right])
+    if not right[0][:1].isupper():
+        left = mid_sentence(" ".join(left)).split(" ")
     return [
         clause(a, "is", ["better", "than", *b, *tail]) for a, b in ((left, right), (right, left))
     ]

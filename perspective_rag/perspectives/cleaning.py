@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from perspective_rag.perspectives.words import (
     CLOSED,
     bare,
+    doubles,
     is_known,
     tags,
     upper_first,
     vocabulary,
     word_band,
 )
-from perspective_rag.text import is_language
 
 LONGEST = 2000
 """Characters that the rules read; of a longer text, its last sentences or its first question."""
@@ -24,7 +24,10 @@ LANGUAGES = ("en",)
 MOST = 8  # unknown words of one question that are looked into
 _SHORTEST, _LONGEST = 3, 18
 _SHORTEST_PLAIN = 5  # of a word that is no function word
-_COMMON, _NAME, _FUNCTION = 3, 6, 20
+_SEEN, _COMMON, _PLAIN, _NAME, _FUNCTION = 2, 3, 5, 6, 20
+_LONG = 8  # letters; a word of so many is hardly a name that is like another word
+_SOUNDS = ("aeiouy", "ckqsz", "bp", "dt", "fv", "gj", "mn")
+_KINDS = ("aeiou", "bcdfghjklmnpqrstvwxyz")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NOT = "is are was were do does did has have had should could would must".split()
 _WRITTEN_OUT = {f"{stem}nt": f"{stem}n't" for stem in _NOT} | dict(
@@ -36,9 +39,7 @@ _WRITTEN_OUT = {f"{stem}nt": f"{stem}n't" for stem in _NOT} | dict(
         " ppl=people govt=government pls=please plz=please thx=thanks"
     ).split()
 )
-_DERIVED = tuple(
-    "r rs er ers or ors ist ists ism ly ness able ish less ful wise al ize ise y".split()
-)
+_DERIVED = "r rs er ers or ors ist ists ism ly ness able ish less ful wise al ize ise".split()
 
 
 def shortened(text: str) -> tuple[str, bool]:
@@ -102,34 +103,57 @@ def is_unknown(word: str) -> bool:
         return False
     if word_band(core) >= 0 or core in CLOSED or core in vocabulary().names:
         return False
-    return all(word_band(core[: -len(end)]) < 0 for end in _DERIVED if core.endswith(end))
+    stems = ((core[: -len(end)], end) for end in _DERIVED if core.endswith(end))
+    return all(word_band(stem) < 0 or (end[0] in "eiy" and doubles(stem)) for stem, end in stems)
 
 
 def _respelt(core: str) -> str | None:
-    least = _COMMON if len(core) >= _SHORTEST_PLAIN else _FUNCTION
-    own = core[:-2] + "y"  # "energie", as it is written in other languages
-    best = max(_neighbours(core), key=_rank, default="")
-    best = own if core.endswith("ie") and word_band(own) >= least else best
-    return best if best and _rank(best) >= least else None
+    """The commonest word that a usual slip makes the misspelt one of."""
+    short = len(core) < _SHORTEST_PLAIN
+    swapped = (core[:i] + core[i + 1] + core[i] + core[i + 2 :] for i in range(len(core) - 1))
+    for options, enough in (
+        (_sounded(core), _PLAIN if short else _SEEN),
+        (swapped, _FUNCTION if short else _SEEN),
+        (_neighbours(core), _FUNCTION if short else _COMMON),
+    ):
+        best = max(options, key=_rank, default="")
+        if _rank(best) >= enough:
+            return best
+    return None
 
 
 def _rank(word: str) -> float:
     if word in CLOSED and len(word) > 2:
         return _FUNCTION
-    return _NAME if word in vocabulary().names else word_band(word)
+    named = word in vocabulary().names and len(word) >= _LONG - 1
+    return _NAME if named else word_band(word)
+
+
+def _sounded(word: str) -> Iterator[str]:
+    """With a letter doubled or once only, "ph" for "f", or "y" for "ie" ("energie")."""
+    for i, letter in enumerate(word):
+        yield word[:i] + letter + word[i:]
+        if word[i + 1 : i + 2] == letter:
+            yield word[:i] + word[i + 1 :]
+        if letter == "f":
+            yield word[:i] + "ph" + word[i + 1 :]
+    if word.endswith("ie"):
+        yield word[:-2] + "y"
 
 
 def _neighbours(word: str) -> Iterator[str]:
-    """Words one change away that begin with the same letter, or swap the first two."""
-    for i in range(len(word)):
-        if i + 1 < len(word):
-            yield word[:i] + word[i + 1] + word[i] + word[i + 2 :]
-        if i:
+    """With a letter put in, a vowel left out, or one in place of another that sounds like it (in
+    long words, of any). What a short word or a name ends in stays.
+    """
+    for i in range(1, len(word)):
+        sounds = _KINDS if len(word) >= _LONG else _SOUNDS if len(word) >= _SHORTEST_PLAIN else ()
+        alike = next((each for each in sounds if word[i] in each), "")
+        yield from (word[:i] + letter + word[i:] for letter in _LETTERS)
+        yield from (word[:i] + letter + word[i + 1 :] for letter in alike)
+        vowel = word[i] in "aeiou" and len(word) > _SHORTEST_PLAIN
+        if i + 1 < len(word) and (vowel or len(word) >= _LONG):
             yield word[:i] + word[i + 1 :]
-        for letter in _LETTERS:
-            yield word[: i + 1] + letter + word[i + 1 :]
-            if i:
-                yield word[:i] + letter + word[i + 1 :]
+    yield from (word + letter for letter in _LETTERS)
 
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "`": "'", "´": "'", "„": "“", "«": "“", "»": "”"})
@@ -255,7 +279,8 @@ def is_english(text: str) -> bool:
     own = CLOSED - _BOTH
     english = sum(word in own or word.partition("'")[0] in own for word in words)
     foreign = sum(word in _FOREIGN - CLOSED for word in words)
-    odd = [word for word in words if _strange(word)]
+    stems = ((word, word.removesuffix("'s")) for word in words)
+    odd = [word for word, stem in stems if not is_known(stem) and stem not in vocabulary().names]
     accented = sum(not word.isascii() for word in odd)
     if other > 0.3 * len(letters) or "¿" in text or "¡" in text:
         return False
@@ -266,17 +291,6 @@ def is_english(text: str) -> bool:
     if foreign and len(odd) + foreign >= 0.5 * len(words):
         return len(words) < 2
     return len(words) < 3 or len(odd) < 0.6 * len(words)
-
-
-def _strange(word: str) -> bool:
-    """A word that the English vocabulary lacks."""
-    stem = word.removesuffix("'s")
-    return not is_known(stem) and stem not in vocabulary().names
-
-
-def check_language(language: str) -> bool:
-    """True when the rules read this language."""
-    return any(is_language(language, known) for known in LANGUAGES)
 
 
 def caution(question: str, *, found: bool, judge: object | None) -> str:

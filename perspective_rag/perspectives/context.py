@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from perspective_rag.perspectives.statements import auxiliary_of, subject_end
 from perspective_rag.perspectives.words import (
-    ADVERBS,
     ARTICLES,
     AUXILIARIES,
     DETERMINER_WORDS,
@@ -140,10 +139,8 @@ def antecedents(context: Sequence[Sequence[str]]) -> list[str]:
             rest = words[start + end + 1 :]
         else:
             verb = None if start else finite_verb(words, trusted=True)
-            subject, rest = (
-                words[:verb] if verb else [],
-                words[start if verb is None else verb + 1 :],
-            )
+            subject = words[:verb] if verb else []
+            rest = words[start if verb is None else verb + 1 :]
             plain = [bare(word) for word in rest[:4]]
             place = plain.index("to") if "to" in plain else _gerund(rest[:4], "")
             if verb and place is not None and "being" not in plain:
@@ -179,11 +176,7 @@ def _lead(words: Sequence[str]) -> int:
 def noun_phrase(words: Sequence[str]) -> str | None:
     """The words as a noun phrase without adverbs at its end; None for pronouns."""
     kept = [word.strip(",;:\"'") for word in words]
-    while (
-        kept
-        and not tags(kept[-1]) & {"n", "s", "P"}
-        and (bare(kept[-1]) in ADVERBS or "r" in tags(kept[-1]))
-    ):
+    while kept and "r" in tags(kept[-1]) and not tags(kept[-1]) & {"n", "s", "P"}:
         kept.pop()
     if not kept or bare(kept[0]) in SUBJECT_PRONOUNS | {"who"}:
         return None

@@ -125,12 +125,9 @@ class QuestionThread:
         question = _question(made)
         if _holds(made, earlier):  # behind the question, nothing in it was replaced
             return QuestionThread(question, self.plain, self.topic, follows=True)
-        topic = question if self.plain == self.topic else self.topic
-        if (
-            of_topic
-            and self.plain != self.topic
-            and not _holds(of_topic, _last_question(self.topic))
-        ):
+        apart = self.plain != self.topic
+        topic = self.topic if apart else question
+        if of_topic and apart and not _holds(of_topic, _last_question(self.topic)):
             topic = _question(of_topic)
         return QuestionThread(question, question, topic, follows=True)
 
@@ -196,10 +193,8 @@ def act_of(words: Sequence[str]) -> str | None:
     subject, predicate = list(words[1:end]), [w for w in words[end:] if bare(w) != "not"]
     first, rest = bare(predicate[0]), predicate[1:]
     if first != "be":
-        acts = [inflected(first, "g"), *rest]
-        return " ".join(
-            acts if bare(subject[0]) in {"we", "one", "you", "i"} else [*subject, *acts]
-        )
+        doer = [] if bare(subject[0]) in {"we", "one", "you", "i"} else subject
+        return " ".join([*doer, inflected(first, "g"), *rest])
     verb = base_of(rest[0], "p") if rest and "p" in tags(rest[0]) else None
     if verb is not None:
         return " ".join([inflected(verb, "g"), *subject, *rest[1:]])
@@ -313,9 +308,8 @@ def _about(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str | 
         return None
     if first & {"prep", "wh", "conj"} or bare(phrase[0]) in _SINGULAR | _MANY:
         return None
-    if (not named and not _is_noun_phrase(phrase)) or (
-        "g" in first - {"n"} and len(phrase) > 1 and "n" not in first
-    ):
+    acts = "g" in first and "n" not in first and len(phrase) > 1
+    if acts or not (named or _is_noun_phrase(phrase)):
         return None  # "what about banning cars?" stands alone
     head, tail = _split(earlier)
     place = _replaced(head, phrase)
@@ -489,9 +483,8 @@ def _implied(words: Sequence[str], earlier: Sequence[str], opened: bool) -> str 
     follows = plain[-1] in {"then", "instead", "afterwards", "otherwise"} and len(words) > 2
     kept = words[:-1] if follows else words
     auxiliary = auxiliary_of(words[0])
-    end = (
-        subject_end(words, auxiliary) if auxiliary in MODALS | {"is", "are", "do", "does"} else None
-    )
+    asks = auxiliary in MODALS | {"is", "are", "do", "does"}
+    end = subject_end(words, auxiliary) if auxiliary and asks else None
     whose = plain[1:end] if end is not None else []
     known = whose[:1] == ["the"] or auxiliary == "would"
     people = bool(whose) and whose[-1] in _PEOPLE | {"animals"} and len(whose) < 4 and known

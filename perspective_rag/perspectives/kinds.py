@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from perspective_rag.perspectives.words import (
+    ANYONES,
     AUXILIARIES,
     MODALS,
     OBJECT_PRONOUNS,
@@ -87,8 +88,7 @@ _GREETINGS = frozenset(
     " interesting see got mind sense helps helped morning evening welcome test testing wow sorry"
     " sure alright yes no helpful clear".split()
 )
-_SMALL = frozenset("you a lot very so much that this it i makes make never there well all now good")
-_SMALL |= frozenset(
+_SMALL = frozenset(
     "you a lot very so much that this it i makes make never there well all now good day 's is was"
     " that's it's again everyone quite really fine point to know for your help the oh ah".split()
 )
@@ -121,17 +121,12 @@ def is_chat(text: str) -> bool:
     words = [word for each in text.split() if (word := bare(each))]
     if not words:
         return True
-    if len(words) > 8 or auxiliary_first(words):
+    if len(words) > 8 or words[0] in AUXILIARIES:
         return False
     closed = AUXILIARIES | WH_WORDS | {"you", "your", "name", "do", "up", "what's", "how's"}
     if words[0].removesuffix("'s") in WH_WORDS:
         return set(words) <= closed and not {"you", "your", "up"}.isdisjoint(words)
     return not _GREETINGS.isdisjoint(words) and set(words) <= _GREETINGS | _SMALL
-
-
-def auxiliary_first(words: Sequence[str]) -> bool:
-    """True for words in the order of a yes/no question."""
-    return bare(words[0]) in AUXILIARIES
 
 
 def is_code(text: str) -> bool:
@@ -143,10 +138,8 @@ def _is_task(text: str) -> bool:
     """True for an imperative that asks for something to be done now, not for a policy, also behind
     "could you"; what is to be told "whether" is no task.
     """
-    words = [bare(word) for word in text.split()]
-    if words[:1] == ["please"]:
-        words = words[1:]
-    if len(words) > 2 and words[0] in {"can", "could", "will"} and words[1] == "you":
+    words = [word for each in text.split() if (word := bare(each)) not in {"please", "kindly"}]
+    if len(words) > 2 and words[0] in {"can", "could", "will"} and words[1] in {"you"} | ANYONES:
         words = words[2:]
     if len(words) < 2 or words[0] not in _TASKS or words[1] in AUXILIARIES:
         return False
@@ -185,9 +178,9 @@ def is_open(question: str) -> bool:
     text = question.strip()
     words = [bare(word) for word in text.split()]
     first = words[0].removesuffix("'s") if words else ""
+    if asked_about(words) is not None:
+        return True
     if first not in WH_WORDS:
-        if asked_about(words) is not None:
-            return True
         return not asks_for_a_word(text) and (not text.endswith("?") or bool(DISPUTED.search(text)))
     judges = not _JUDGES.isdisjoint(words) or "opinion" in words
     if first == "how" and len(words) > 2:
@@ -244,7 +237,8 @@ def is_demand(text: str) -> bool:
     """True for an imperative that proposes something ("Abolish private schools")."""
     words = text.split()
     first = bare(words[0]) if words else ""
-    if len(words) < 2 or first in SUBJECT_PRONOUNS:
+    persons = SUBJECT_PRONOUNS - {"it", "you", "there"}  # "Dare we trust the polls"
+    if len(words) < 2 or first in SUBJECT_PRONOUNS or bare(words[1]) in persons:
         return False
     if first in {"don't", "never", "stop", "let's"}:
         return True

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from perspective_rag.perspectives.alternatives import listed_options, named_alternatives
 from perspective_rag.perspectives.cleaning import (
     LANGUAGES,
-    check_language,
     cleaned,
     glued,
     is_english,
@@ -47,6 +46,7 @@ from perspective_rag.perspectives.topics import (
     whole,
 )
 from perspective_rag.perspectives.words import (
+    ANYONES,
     BE,
     WH_WORDS,
     bare,
@@ -56,6 +56,7 @@ from perspective_rag.perspectives.words import (
     verb_share,
 )
 from perspective_rag.perspectives.wrapping import SUBJECTS, core_of, is_talk, lemma_in, trimmed
+from perspective_rag.text import is_language
 from perspective_rag.types import Extraction, Kind, Perspective, Stance
 
 _SAID: dict[Kind, str] = {
@@ -68,9 +69,11 @@ _SAID: dict[Kind, str] = {
 }
 MOST_CLAIMS = 2
 _IS = re.compile(r"\b([Ii]t|[Tt]hat|[Tt]here)['’]s (?!been\b|got\b|\w+ed\b|own\b)")
+_WOULD = re.compile(r"\b(\w+)['’]d (?=(?:\w+ )?be\b)")  # "we'd be better off"
 _DOTTED = re.compile(r"\b(?:[A-Z]\.)+[A-Z]$")  # "in the U.S", its last dot taken for a full stop
 _CUT = re.compile(r"[,;.]\s+|\s+(?=(?:while|whereas|but) )")
 _DISAGREES = frozenset("disagree differ deny object dispute doubt".split())
+_WISHES = frozenset("want like love enjoy hate dislike fear".split())
 _PLANS = frozenset("want plan intend propose hope wish decide go".split())
 
 
@@ -97,7 +100,7 @@ def read(question: str, *, language: str = "en") -> Reading:
     ``cleaning.LONGEST`` characters only a part is read, which the explanation says.
     """
     text, cut = shortened(question)
-    if not check_language(language):
+    if not any(is_language(language, known) for known in LANGUAGES):
         known = ", ".join(LANGUAGES)
         said = (
             f"I understood: the rules read no {language!r}, only {known}; it is searched as it is"
@@ -174,7 +177,8 @@ def _sides_in(text: str, parts: Sequence[Sequence[str]]) -> Reading | None:
     if views is not None:
         return views if isinstance(views, Reading) else _alternatives(text, views)
     options = listed_options(kept[-2:])
-    if sound_sides(options) and kind_of(_joined(kept[-2:])) != "factual":
+    judged_so = kind_of(_joined([*kept[-2:], *map(str.split, options[:1])]))
+    if sound_sides(options) and judged_so != "factual":
         return _alternatives(text, options)
     found = []
     for place in _asked(kept):
@@ -235,12 +239,8 @@ def _views(parts: Sequence[Sequence[str]]) -> list[str] | Reading | None:
     cuts = [piece.split() for piece in split if piece.strip()]
     for one, other in itertools.pairwise(cuts):
         first = core_of(one)
-        if (
-            not first.said
-            or bare(first.words[0]) in SUBJECTS
-            or auxiliary_of(one[0])
-            or bare(one[0]) in {"i", "what", "how", "why"}
-        ):
+        asks = auxiliary_of(one[0]) or bare(one[0]) in {"i", "what", "how", "why"}
+        if asks or not first.said or bare(first.words[0]) in SUBJECTS:
             continue
         claim = whole(" ".join(first.words).rstrip(".?! "), least=2, trusted=True)
         if claim is None:
@@ -277,13 +277,13 @@ def _one(text: str, words: Sequence[str], nouns: Sequence[str], judged: bool) ->
     claim = _claim(core.words, core.said, nouns)
     behind = [bare(word) for word in words[len(core.words) :]]
     if claim is None and "or" in behind and not _asks(core.words) and "," not in asked:
-        claim = good_idea(asked.rstrip("?:,"))  # "Uniforms: yes or no?"
+        claim = good_idea(asked.rstrip(" ?:,-–—"))  # "Uniforms: yes or no?"
     return None if claim is None else _sides(text, claim)
 
 
 def _claim(words: Sequence[str], said: bool, nouns: Sequence[str]) -> Statement | None:
     """The claim in a sentence, its pronouns resolved; None where there is none fit to be shown."""
-    asked = _IS.sub(r"\1 is ", " ".join(words))
+    asked = _WOULD.sub(r"\1 would ", _IS.sub(r"\1 is ", " ".join(words)))
     made = _stated(asked, said)
     if made is None:
         return None
@@ -307,7 +307,7 @@ def _stated(asked: str, said: bool) -> Statement | None:
     if topic is not None:
         return whole(topic) or good_idea(topic)
     if auxiliary_of(words[0]) is not None:
-        forbids = bare(words[0]) == "don't" and verb_share(words[1]) > 0.5
+        forbids = bare(words[0]) == "don't" and verb_share("".join(words[1:2])) > 0.5
         return motion(words) if forbids else statement_of(plain)
     about = " ".join(asked_about(words) or [])
     if about:
@@ -331,12 +331,13 @@ def _leading(words: Sequence[str]) -> Statement | None:
     plain = [bare(word) for word in words]
     if plain[0] == "why":
         return _why(words)
-    if plain[0].removesuffix("'s") == "what" and plain[-1] != "with":
-        place = 1 + (plain[0] == "what" and plain[1] in BE) if len(plain) > 3 else len(plain)
-        judged, about = [*plain[place : place + 2], "", ""][:2]
-        if judged in {"wrong", "good", "bad"} and about in {"with", "about"}:
-            thing = " ".join(words[place:])
-            return Statement(f"Something is {thing}", f"Nothing is {thing}")
+    if plain[0] in {"what", "what's"}:
+        thing = words[1 + (plain[0] == "what") :]
+        asked = [bare(word) for word in thing[:2]]
+        wrong = len(thing) > 2 and asked[0] in {"wrong", "good", "bad"}
+        if wrong and asked[1] in {"with", "about"}:
+            rest = " ".join(thing)
+            return Statement(f"Something is {rest}", f"Nothing is {rest}")
     if plain[0] != "how" or len(words) < 4:
         return None
     be = next((i for i, word in enumerate(plain[:9]) if word in BE), None)
@@ -348,9 +349,9 @@ def _leading(words: Sequence[str]) -> Statement | None:
         complement = words[2 + (plain[2] == "of") : be]
     elif be != 2 or not DISPUTED.search(plain[1]):
         return None
-    rest = list(words[be + 1 :])
-    place = 1 if plain[be + 1] == "it" else _link(rest)
-    said = [upper_first(rest[0]), *rest[1:place], words[be], *complement, *rest[place:]]
+    behind = list(words[be + 1 :])
+    place = 1 if plain[be + 1] == "it" else _link(behind)
+    said = [upper_first(behind[0]), *behind[1:place], words[be], *complement, *behind[place:]]
     return Statement(" ".join(said), deny(said, place))
 
 
@@ -368,14 +369,27 @@ def _why(words: Sequence[str]) -> Statement | None:
     auxiliary = auxiliary_of(rest[0]) if rest else None
     if rest and bare(rest[0]) == "not":
         return we_should(rest[1:]) if len(rest) > 2 else None
+    if [bare(word) for word in rest[:2]] == ["don't", "we"] and len(rest) > 3:
+        return we_should(rest[2 + (bare(rest[2]) == "just") :])
     if auxiliary is None:
         return None
     if auxiliary in {"should", "must"} or bare(rest[0]).endswith("n't"):
         return statement_of(" ".join(rest))
     end = subject_end(rest, auxiliary)
-    if end is None or auxiliary not in BE:
+    if end is None:
         return None
-    predicate = rest[end:]
+    predicate = [*rest[end:-1], rest[-1].rstrip("?. ")]
+    if topic := supported(["do", "you", *predicate]):
+        return whole(topic) or good_idea(topic)
+    people = bare(rest[end - 1]) in ANYONES | {"people", "we"} or rest[end - 1][:1].isupper()
+    if people and lemma_in(predicate[0], _WISHES) and len(predicate) > 1:
+        topic = " ".join(predicate[1:])
+        taste = not lemma_in(predicate[0], _PLANS)
+        if bare(predicate[1]) == "to":
+            return whole(f"It is a good idea {topic}")
+        return good_idea(topic, called="good" if taste else "a good idea")
+    if auxiliary not in BE:
+        return None
     so = bare(predicate[0]) in {"so", "such"} and "a" in tags(predicate[min(1, len(predicate) - 1)])
     if not (so or DISPUTED.search(" ".join(predicate))):
         return None

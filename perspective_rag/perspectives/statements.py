@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from perspective_rag.perspectives.words import (
     ADVERBS,
+    ANYONES,
     ARTICLES,
     AUXILIARIES,
     BE,
@@ -55,6 +56,7 @@ _DENIED_WHOLE = frozenset(
     "most many few some no nobody nothing none only someone somebody neither too".split()
 )
 _SOME = {"any": "some", "anything": "something", "anyone": "someone", "anybody": "somebody"}
+_NO_MORE = {"such": "such a", "longer": "still", "one": "someone"}
 _NONE = {"any": "no", "anything": "nothing", "anyone": "no one", "anybody": "nobody"}
 CONDITIONS = frozenset("if when unless once whenever where while".split())
 _SUBORDINATE = CONDITIONS | frozenset("although though because since until".split())
@@ -151,19 +153,22 @@ def deny(words: Sequence[str], place: int) -> str:
     if before and bare(before[-1]) == "there" and verb in BE:
         if opening in {"a", "an", "some", "any"}:
             return " ".join([*before, verb, "no", *after[1:]])
-        if not tags(opening) & {"det", "r", "#"}:
+        if not tags(opening) & {"det", "r", "#", "prep"}:
             return " ".join([*before, verb, "no", *after])
     if opening == "sometimes":
         return " ".join([*before, words[place], "never", *after[1:]])
-    if opening == "always" and verb in AUXILIARIES:
-        return " ".join([*before, words[place], "not", *after])
+    if opening in {"always", "still"} and verb in AUXILIARIES:
+        no = ["not", "always"] if opening == "always" else ["no", "longer"]
+        return " ".join([*before, words[place], *no, *after[1:]])
     if _helps(verb, opening, after):
         if verb == "must" and opening in {"be", "have"}:
             many = is_plural(before[-1]) or bare(before[-1]) in PLURAL_PRONOUNS
             return " ".join([*before, "do not" if many else "does not", "have to", *after])
         return _joined([*before, words[place], "not", *after])
     core = bare(before[-1]) if len(before) > 1 else ""
-    manner = (is_manner(core) and core != "only") or core in {"often", "always"}
+    if core == "only":
+        return _denied(" ".join(words))
+    manner = is_manner(core) or core in {"often", "always", "just"}
     adverbs = [before.pop()] if manner else []  # "greatly help": do not greatly help
     helper, base = _with_do(words[place])
     return " ".join([*before, helper, "not", *adverbs, base, *after])
@@ -197,17 +202,8 @@ def main_verb(words: Sequence[str]) -> int | None:
     ("needs"), outside relative clauses; None for other verbs and where there is none.
     """
     found = finite_verb(words) if words else None
-    carriers = AUXILIARIES | {
-        "cannot",
-        "needs",
-        "need",
-        "deserves",
-        "deserve",
-        "believes",
-        "supports",
-    }
-    carriers |= {"believe"}
-    return found if found is not None and bare(words[found]) in carriers else None
+    like = "cannot needs need deserves deserve believe believes supports".split()
+    return found if found is not None and bare(words[found]) in AUXILIARIES.union(like) else None
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -270,8 +266,8 @@ def statement_of(question: str) -> Statement | None:
     """
     prefix, words = _prefix(question.strip().rstrip("?!. ").split(" "))
     auxiliary = auxiliary_of(words[0])
-    if auxiliary == "ought" and "to" in words:
-        place = words.index("to")
+    if auxiliary == "ought":
+        place = words.index("to") if "to" in words else len(words)
         words, auxiliary = [*words[:place], *words[place + 1 :]], "should"
     end = subject_end(words, auxiliary) if auxiliary is not None else None
     if auxiliary is None or end is None or end >= len(words):
@@ -338,13 +334,15 @@ def said(
 def _opposite(subject: Sequence[str], auxiliary: str, predicate: Sequence[str], ever: bool) -> str:
     first, whole = bare(subject[0]), said(subject, auxiliary, affirmed(predicate))
     if first in _NONE:
-        return said([_NONE[first], *subject[1:]], auxiliary, predicate)
+        none = "none" if subject[1:2] == ["of"] else _NONE[first]
+        return said([none, *subject[1:]], auxiliary, predicate)
     if first in _UNIVERSAL:
         if auxiliary == "must":
             has = "have" if first in {"all", "both"} else "has"
             whole = " ".join([*subject, has, "to", *predicate])
         return "not " + mid_sentence(whole)
-    if first in _DENIED_WHOLE - {"someone", "somebody"}:
+    limited = auxiliary in DO and bare(predicate[0]) == "only"
+    if limited or first in _DENIED_WHOLE - {"someone", "somebody"}:
         return _denied(whole)
     if ever:
         return said(subject, auxiliary, predicate, ["never"])
@@ -371,6 +369,11 @@ def _nothing_there(auxiliary: str, predicate: Sequence[str]) -> str:
         return " ".join(["there", auxiliary, "no", "such", *rest])
     if first in {"any", "a", "an", "some"}:
         return " ".join(["there", auxiliary, "no", *rest])
+    if first in {"no", "nothing"}:
+        some = ["something"] if first == "nothing" else ["some"] * (auxiliary in {"is", "was"})
+        if rest and rest[0] in _NO_MORE:
+            some, rest = [_NO_MORE[rest[0]]], rest[1:]
+        return " ".join(["there", auxiliary, *some, *rest])
     counted = first in {"too", "enough", "more", "less", "really", "still", "the"} | POSSESSIVES
     return " ".join(["there", auxiliary, "not" if counted else "no", *predicate])
 
@@ -381,6 +384,8 @@ _ENOUGH = 2.2
 _SURE = 2.9  # of the start of a predicate behind "is"
 _GIVING = frozenset("giving letting making offering paying teaching telling lending".split())
 _BEFORE_VERB = frozenset("letting watching seeing hearing".split())
+_TURNING = frozenset("becoming getting growing going turning being making".split())
+_AMOUNTS = frozenset("much many little few".split())
 _FIRM_PREPOSITIONS = frozenset("above beyond under behind against about within worth".split())
 _WEAK_PREPOSITIONS = frozenset("of for to from with by between than as".split())
 # Nouns that, behind a preposition, say how something is: "at risk", "in decline".
@@ -402,6 +407,8 @@ def subject_end(words: Sequence[str], auxiliary: str) -> int | None:
     first, found = bare(words[1]), tags(words[2])
     if first in SUBJECT_PRONOUNS and bare(words[2]) not in CONJUNCTIONS:
         return 2
+    if first in ANYONES and bare(words[2]) == "else":
+        return 3
     if first in POINTERS:  # "this" and the like without a noun of their own
         noun = found & {"n", "s"} and len(words) > 3
         says = found & {"det", "a", "r", "prep"} and not noun
@@ -454,12 +461,13 @@ def _in_name(words: Sequence[str], i: int) -> float:
 
 def _verb_score(words: Sequence[str], i: int, auxiliary: str) -> float:
     word, before = bare(words[i]), bare(words[i - 1])
-    found = tags(word)
+    found, entry = tags(word), vocabulary().lemmas.get(word)
+    acts = entry is not None and "v" in entry.classes  # however rarely
     if auxiliary in HAVE:
         own = 4.0 if word == "been" else 2.6 if "p" in found else _NEVER
     elif word in {"be", "have"}:
         own = 4.0
-    elif word in PREPOSITIONS - {"like"} or ("v" not in found and word != "do"):
+    elif word in PREPOSITIONS - {"like"} or not (found & {"v"} or word == "do" or acts):
         own = _NEVER
     else:
         own = 3.0 * verb_share(word)
@@ -477,7 +485,7 @@ def _predicate_score(words: Sequence[str], i: int, auxiliary: str) -> float:
     ends = i + 1 == len(words) or words[i].endswith(",")
     if closed_before(words, i) or "aux" in before or ("#" in before and found & {"n", "s"}):
         return _NEVER
-    if bare(words[i - 1]) in {"too", "so"} and word in {"much", "many", "few", "little"}:
+    if bare(words[i - 1]) in {"too", "so"} and word in _AMOUNTS:
         return _NEVER
     if word == "enough":
         return 1.0
@@ -549,7 +557,9 @@ def _progressive_score(
     if following & {"det", "pron"} and not (noun and bands[0] >= bands[1]):
         return 3.1
     if not noun and rest and bare(rest[0]) in {"too", "more", "less"}:
-        return 3.7  # "Is English becoming too dominant"
+        described = bool(rest[1:]) and "a" in tags(rest[1]) and bare(rest[1]) not in _AMOUNTS
+        if word in _TURNING or not described:
+            return 3.7  # "Is English becoming too dominant", not "Is public spending too high"
     described = len(rest) > 1 and "a" in following and bool(tags(rest[1]) & {"n", "s"})
     described = described and bare(rest[0]) not in DEGREES and not bare(rest[0]).endswith("er")
     if following & {"P", "prep"} or (rest and is_plural(rest[0])) or described:

@@ -63,13 +63,10 @@ def asked_sides(words: Sequence[str]) -> Asked | None:
     the pros and cons of X?", "Are you for or against X?"; None where it asks for none so.
     """
     plain = [bare(word) for word in words]
+    personal = plain[0] not in AUXILIARIES or plain[1:2] == ["you"]
     for i, (one, joint, other) in enumerate(zip(plain, plain[1:], plain[2:], strict=False)):
-        personal = plain[0] not in AUXILIARIES or plain[1] == "you"
-        if (
-            personal
-            and joint in {"and", "or", "&"}
-            and {_side(one), _side(other)} == {"support", "oppose"}
-        ):
+        joined = personal and joint in {"and", "or", "&"}
+        if joined and {_side(one), _side(other)} == {"support", "oppose"}:
             behind = i + 3
             if plain[behind : behind + 1] in (["of"], ["on"], ["to"], ["about"], ["for"]):
                 behind += 1
@@ -147,7 +144,7 @@ def supported(words: Sequence[str]) -> str | None:
     return None if believes and plain[end - 1] != "in" else " ".join(words[end:]) or None
 
 
-def good_idea(thing: str) -> Statement:
+def good_idea(thing: str, *, called: str = "a good idea") -> Statement:
     """A topic as a statement: "taxing frequent flyers" gives "Taxing frequent flyers is a good
     idea".
     """
@@ -155,7 +152,7 @@ def good_idea(thing: str) -> Statement:
     head = next((i for i, word in enumerate(words) if i and bare(word) in PREPOSITIONS), len(words))
     many = is_plural(words[head - 1]) and "g" not in tags(words[0])
     said = f"{upper_first(thing)} {'are' if many else 'is'}"
-    return Statement(f"{said} a good idea", f"{said} not a good idea")
+    return Statement(f"{said} {called}", f"{said} not {called}")
 
 
 def motion(words: Sequence[str]) -> Statement | None:

@@ -170,6 +170,7 @@ _CLASSES = (
     ("wh", WH_WORDS),
     ("r", ADVERBS),
 )
+NUMBERS = _words("two three four five six seven eight nine ten twelve fifteen twenty thirty fifty")
 _LONGEST = 40  # letters; what is longer is no word
 
 
@@ -199,6 +200,9 @@ def _listed(word: str) -> list[tuple[str, str]]:
     return found
 
 
+_FORMS = (("ed", "v", "dp"), ("ing", "v", "g"), ("er", "a", "a"), ("est", "a", "a"))
+
+
 def _regular(word: str) -> list[tuple[str, str, str]]:
     """The lemmas a regular form can come from, with their class and the tags of the form."""
     found: list[tuple[str, str, str]] = []
@@ -210,16 +214,11 @@ def _regular(word: str) -> list[tuple[str, str, str]]:
             stems.insert(0, word[:-2])
         forms = (("n", "s" if len(word) > 2 else ""), ("v", "z" if len(word) > 2 else ""))
         found += [(stem, kind, form) for stem in stems for kind, form in forms]
-    for ending, kind, form in (
-        ("ed", "v", "dp"),
-        ("ing", "v", "g"),
-        ("er", "a", "a"),
-        ("est", "a", "a"),
-    ):
+    for ending, kind, form in _FORMS:
         if not word.endswith(ending) or len(word) < len(ending) + (2 if kind == "v" else 3):
             continue
         cut = word[: -len(ending)]
-        stems = [cut, cut + "e"]
+        stems = [cut + "e"] if doubles(cut) else [cut, cut + "e"]
         if cut.endswith("i") and ending != "ing":
             stems.append(cut[:-1] + "y")
         if cut.endswith("y") and ending == "ing":
@@ -333,6 +332,11 @@ _IRREGULAR = {
 _VOWELS = "aeiou"
 
 
+def doubles(stem: str) -> bool:
+    """True for a short stem whose last letter is doubled before "ed", "ing" and "er" ("ban")."""
+    return re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", stem) is not None
+
+
 def inflected(verb: str, tag: str) -> str:
     """A form of a base form: z, third person; d, past; p, participle; g, -ing; v, itself."""
     lower = verb.lower()
@@ -344,10 +348,8 @@ def inflected(verb: str, tag: str) -> str:
     if tag == "z":
         if y:
             return verb[:-1] + "ies"
-        hissing = verb.endswith(("s", "sh", "ch", "x", "z"))
-        return verb + (
-            "es" if hissing or (verb[-1:] == "o" and verb[-2:-1] not in _VOWELS) else "s"
-        )
+        echo = verb[-1:] == "o" and verb[-2:-1] not in _VOWELS
+        return verb + ("es" if echo or verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
     if tag in "dp":
         entry = vocabulary().lemmas.get(lower)
         known = (entry.past if tag == "d" else entry.participle) if entry else ""
@@ -357,9 +359,7 @@ def inflected(verb: str, tag: str) -> str:
     if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")) and lower != "be":
         return verb[:-1] + "ing"
     # "banned" and "cut" say whether the last letter is doubled, where the vocabulary knows.
-    doubled = inflected(verb, "p").startswith(verb + verb[-1:]) or (
-        re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", lower) is not None
-    )
+    doubled = inflected(verb, "p").startswith(verb + verb[-1:]) or doubles(lower)
     return verb + (verb[-1] if doubled and lower != "be" else "") + "ing"
 
 
@@ -414,6 +414,7 @@ def _finite_score(words: Sequence[str], i: int, head: int) -> float:
     manner = before.endswith("ly") and "r" in tags(before) and "n" not in tags(before)
     lead = words[i - 2] if (manner or before in ADVERBS | _TIMES) and i > 1 else words[i - 1]
     plural = is_plural(words[head - 1]) or is_plural(lead) or bare(lead) in PLURAL_PRONOUNS
+    plural |= lead.istitle() and lead.endswith("s") and bare(words[i - 2]) == "the"  # "the Beatles"
     share = 0.0
     if "v" in found and plural:
         share = verb_share(word)

@@ -33,7 +33,7 @@ _TALK = frozenset(
     please pls thank thanks cheers ok okay well hi hello hey yo guy folk friend sorry maybe
     perhaps yes no pro con anti favour favor strongly somewhat neutral undecided following
     regard advance lol tbh imo imho bit mind way people justify reason extent degree speak stand
-    humble personal sense actually truth evidence
+    yay nay humble personal sense actually truth evidence
     """.split()
 )
 _CLOSED = CLOSED | frozenset("i'm i've i'd let's".split())
@@ -42,6 +42,7 @@ _LEADS = frozenset(
     "ok okay so well hi hey hello and but also please now um uh like yo honestly seriously"
     " actually oh then look sorry hmm".split()
 )
+_SURE_LEADS = _LEADS - {"like", "then", "now", "so"}
 # Verbs and nouns whose clause says what they are about.
 _REPORTS = frozenset(
     "say claim argue think believe disagree insist maintain reckon tell hear read assert"
@@ -54,13 +55,22 @@ _THOUGHT = frozenset(
 )
 _NOUNS = frozenset(
     "idea claim view notion argument belief statement theory opinion proposition fact"
-    " suggestion motion proposal myth".split()
+    " suggestion motion proposal myth lie hoax".split()
 )
-_TRUTHS = frozenset("true case fact correct likely certain clear obvious doubt possible".split())
-_ASKED_IF = frozenset("wonder know sure ask see unsure say tell decide curious".split())
+_TRUTHS = frozenset(
+    "true false fiction case fact correct likely certain clear obvious doubt possible".split()
+)
+_THERE = frozenset("it it's there there's".split())
+_ASKED_IF = frozenset(
+    "wonder know sure ask see unsure say tell decide curious explain check confirm".split()
+)
+# What may stand between a verb of saying and its clause.
+_BETWEEN = (
+    OBJECT_PRONOUNS - {"it"} | _COURTESY | frozenset("kindly somewhere recently online".split())
+)
 SUBJECTS = frozenset("it they he she we you there this that these".split())
 _ASKING = frozenset("how what why which who".split())
-_PERSONS = frozenset("i you we me us people anyone anybody".split())
+_PERSONS = frozenset("i you we me us people anyone anybody someone somebody".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +84,8 @@ class Core:
 def lemma_in(word: str, lemmas: frozenset[str]) -> bool:
     """Whether a word is one of the lemmas or a form of one."""
     core = bare(word)
-    return (
-        core in lemmas
-        or core.removesuffix("s") in lemmas
-        or any(lemma in lemmas for lemma, _ in readings(core))
-    )
+    forms = (lemma for lemma, _ in readings(core))
+    return not lemmas.isdisjoint({core, core.removesuffix("s"), *forms})
 
 
 def is_talk(words: Sequence[str]) -> bool:
@@ -116,21 +123,20 @@ def trimmed(words: Sequence[str]) -> list[str]:
         parts = parts[:-1]
     kept = [word for part in parts for word in part]
     for i in range(3, len(kept) - 2):
-        if bare(kept[i]) == "or" and auxiliary_of(kept[i + 1]) and is_talk(kept[i:]):
-            kept = kept[:i]  # "or is that a myth?"
-            break
-    while (
-        len(kept) > 2
-        and bare(kept[0]) in _LEADS
-        and (
-            auxiliary_of(kept[1]) is not None or bare(kept[0]) not in {"like", "then", "now", "so"}
+        link, following = bare(kept[i]), bare(kept[i + 1])
+        adds = (link == "or" and auxiliary_of(following) is not None) or (
+            link in {"and", "but"} and following in {"i", "we"}
         )
-    ):
+        depends = [link, following] == ["and", "if"] and bare(kept[i + 2]) in {"so", "yes"}
+        if depends or (adds and is_talk(kept[i:])):
+            kept = kept[:i]  # "or is that a myth?", "but I am not sure", "and if so, when"
+            break
+    while len(kept) > 2 and bare(kept[0]) in (_LEADS if auxiliary_of(kept[1]) else _SURE_LEADS):
         kept = kept[1:]
     asks = words[-1].rstrip("\"'”’)").endswith("?")
     while len(kept) > 2:
         plain = [bare(word) for word in kept[-3:]]
-        ending = plain[1:] in (["or", "not"], ["or", "no"], ["thank", "you"])
+        ending = plain[1:] in (["or", "not"], ["or", "no"], ["or", "what"], ["thank", "you"])
         size = 3 if plain == ["yes", "or", "no"] else 2 if ending else 1
         if size == 1 and plain[2] and plain[2] not in _COURTESY:
             break
@@ -176,7 +182,9 @@ def _asked_behind(words: Sequence[str]) -> list[str]:
     """
     kept = list(words)
     if auxiliary_of(kept[0]) is not None:
-        return kept
+        plain = [bare(word) for word in kept]
+        alone = (i + 2 for i in range(2, 5) if plain[i : i + 2] == ["me", "or"])
+        return kept[next(alone, 0) :] or kept  # "Is it just me or are ..."
     wh = bare(kept[0]).removesuffix("'s") in WH_WORDS - {"when", "where"}
     condition = bare(kept[0]) in CONDITIONS
     for i in range(len(kept) - 3, 0, -1):
@@ -205,24 +213,23 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
     plain = [bare(word) for word in words]
     asked = auxiliary_of(words[0]) is not None
     asks = asked or plain[0].removesuffix("'s") in WH_WORDS
-    personal = not asked or not _PERSONS.isdisjoint(plain[1:3])
+    personal = not asked or not _PERSONS.isdisjoint(plain[1:4])
     if plain[0] == "thbt":
         return list(words[1:])
     if plain[:2] == ["should", "i"]:
         return None
     for i in range(min(len(plain) - 1, 60)):
         word, rest = plain[i], list(words[i + 1 :])
-        before = plain[i - 1] if i else ""
+        last = i - 1
+        while last > 0 and plain[last] in _BETWEEN:
+            last -= 1
+        before = plain[last] if i else ""
         if word in {"should", "must", "ought"} and not asks:
             return None  # "People should know that ..."
-        if before in OBJECT_PRONOUNS - {"it"} and i > 1:
-            before = plain[i - 2]
         if word == "whether" or (word == "if" and i and lemma_in(before, _ASKED_IF)):
             return _clause(rest) if personal else None
         if word == "that" and i:
-            truth = before in _TRUTHS and not {"it", "it's", "there", "there's"}.isdisjoint(
-                plain[:2]
-            )
+            truth = before in _TRUTHS and not _THERE.isdisjoint(plain[:2])
             reports = personal and (
                 lemma_in(before, _REPORTS) or (plain[0] == "how" and "you" in plain[:i])
             )
@@ -236,14 +243,15 @@ def _inner(words: Sequence[str], judged: bool) -> list[str] | None:
         if thinks and i < 9 and before != "to" and plain[i + 1] != "that":
             if plain[i + 1] in OBJECT_PRONOUNS - {"it", "her"} and len(rest) > 3:
                 rest = rest[1:]
-            if bare(rest[0]) == "that":
+            if bare(rest[0]) == "like" and len(rest) > 3:  # "feel like"
+                rest = rest[1:]
+            if bare(rest[0]) in {"that", "if"} | _BETWEEN - OBJECT_PRONOUNS:
                 continue
-            by_person = personal and (not asked or i < 6) and plain[0] not in WH_WORDS
-            if (
-                by_person
-                and before not in ARTICLES | POSSESSIVES
-                and _is_clause(rest, strictly=not judged)
-            ):
+            wh = plain[0] in WH_WORDS and plain[1] != "else"
+            wh = wh and (plain[0] != "why" or "you" in plain[:4])  # "Why do critics say ..."
+            by_person = personal and (not asked or i < 7) and not wh
+            noun = before in ARTICLES | POSSESSIVES
+            if by_person and not noun and _is_clause(rest, strictly=not judged):
                 return rest
     if plain[:1] == ["that"] and len(plain) > 3 and "det" in tags(plain[1]):
         return list(words[1:])  # a motion: "That the council be dissolved"
