@@ -20,6 +20,7 @@ from perspective_rag.errors import (
     is_number,
     unknown_name,
 )
+from perspective_rag.flow.driver import in_thread
 from perspective_rag.flow.request import Request, degrade, note, stage
 from perspective_rag.flow.steps import Call, Flow, Reply, call
 from perspective_rag.judge.windows import titled_pieces
@@ -195,6 +196,9 @@ class Found:
     example: str = ""
 
 
+_MANY = 500  # hits: more are not looked at in the event loop
+
+
 class _CheckedSearch:
     """The searches of a store, whose hits are read and checked within the call.
 
@@ -212,7 +216,10 @@ class _CheckedSearch:
     async def asearch(
         self, text: str, vector: Vector | None, *, k: int, filter: Any = None
     ) -> Found:
-        return usable(await self.store.asearch(text, vector, k=k, filter=filter), self.name, k)
+        returned = await self.store.asearch(text, vector, k=k, filter=filter)
+        if isinstance(returned, (list, tuple)) and len(returned) > _MANY:
+            return await in_thread(usable, returned, self.name, k)  # the event loop goes on
+        return usable(returned, self.name, k)
 
 
 def usable(returned: Any, name: str, k: int | None = None) -> Found:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from perspective_rag import LLMJudge, PerspectivePipeline
-from perspective_rag import results as display
+from perspective_rag import types as display
 from perspective_rag.answer.grounded import GroundedAnswerer
 from perspective_rag.extend import CallableExtractor, call, in_thread
 from perspective_rag.flow.driver import arun, run
