@@ -45,6 +45,7 @@ _END = re.compile(
     r"|(?P<gap>\n\s*\n|\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s))"
 )
 _SPACE = re.compile(r"\s*")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")  # "C.S" of "C.S. Lewis"
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z])")
 _NEAR = 40  # characters around an end mark: no abbreviation is longer
 
@@ -263,8 +264,8 @@ def _ends_sentence(
         return False
     if word in _NUMBERED:
         return not following[0].isdigit()
-    initial = len(last) == 1 and last.isupper() and last != "I"
-    if initial or word in _TRAILING:
+    initials = last != "I" and last.isupper() and _INITIALS.fullmatch(last)
+    if initials or word in _TRAILING:
         first = re.match(r"\w+", following)
         return mark != "." or (first is not None and first[0].lower() in _STARTERS)
     return True

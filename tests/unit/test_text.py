@@ -11,6 +11,7 @@ from perspective_rag.text import split_sentences, text_key, words
 SPLITS = [
     ["Zoos help.", "They breed animals!", "Do they?", "Yes."],
     ["Dr. Smith met Mr. Jones in St. Louis.", "They spoke."],
+    ["The C.S. Lewis' books are short.", "J.R.R. Tolkien's are not."],
     ["She moved to the U.S. Congress then acted.", "It passed."],
     ["He lives in the U.S.", "He likes it."],
     ["The meeting began at 5 p.m.", "It was short."],
