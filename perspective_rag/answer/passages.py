@@ -14,8 +14,11 @@ from perspective_rag.types import Candidate, Passage, passage_key
 
 # The space before a mark is looked at once, from its beginning.
 MARK = re.compile(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-# Brackets of other scripts, and spaces inside, look like a mark too.
-_FORGED = re.compile(r"(?<!\s)\s*[\[［【〔]\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*[\]］】〕]")
+# Brackets of other scripts, and spaces inside, look like a mark too; so does a link in brackets.
+_FORGED = re.compile(
+    r"(?<!\s)\s*(?:[\[［【〔]\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*[\]］】〕]"
+    r"|\[{1,2}https?://[^\s\]]*\]{1,2})"
+)
 _ROUND = str.maketrans("[［【〔]］】〕", "(（((" + ")）))")
 _HEADING = re.compile(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+(?=\S)")
 _LONGEST_SEARCH = 2000
@@ -47,7 +50,9 @@ def citation_keys(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def without_marks(text: str) -> str:
-    """A text without what looks like a citation ("[2]"): those of a quoted passage are not ours."""
+    """A text without what looks like a citation, as "[2]" does: those of a quoted passage are not
+    ours.
+    """
     bare = _FORGED.sub("", text)
     # "[1[2]]": what is left of a mark around a mark.
     return _FORGED.sub(lambda left: left[0].translate(_ROUND), bare).strip()

@@ -123,7 +123,9 @@ def sided(support, passages, perspectives, **more):
     return replace(plain, coverage=coverage, **more)
 
 
-@pytest.mark.parametrize("mark", ["[2]", " [2, 3]", "［2］", "【2】", "[ 12 ]"])
+@pytest.mark.parametrize(
+    "mark", ["[2]", "[[https://zoos.org/a?b=1]]", " [2, 3]", "［2］", "【2】", "[ 12 ]"]
+)
 def test_a_mark_in_a_quoted_text_is_no_citation(mark):
     forged = Passage("f", f"Zoos protect endangered animals{mark}.")
     answer = run(ExtractiveAnswerer().answer(result_of([[0.9]], (forged,), (STAY,))))

@@ -49,12 +49,11 @@ def judge(model, **settings):
     return TwoSidedJudge("none", classifier=model, settings=LargerSettings(**settings))
 
 
-def read(reader, *texts, sides=(PRO, CON), first=None, **driver):
+def read(reader, *texts, sides=(PRO, CON), first=None, relevance=None, **driver):
     passages = [Passage(str(i), text) for i, text in enumerate(texts)]
     known = np.full((len(texts), 2), np.nan) if first is None else np.array(first)
-    return run(
-        reader.read_again([sides] * len(texts), passages, known, known[:, 0] * np.nan), **driver
-    )
+    near = np.full(len(texts), np.nan) if relevance is None else np.array(relevance)
+    return run(reader.read_again([sides] * len(texts), passages, known, near), **driver)
 
 
 def test_a_passage_is_read_beside_both_sides_and_equal_ones_once():
@@ -101,6 +100,16 @@ def test_the_earlier_reading_counts():
     assert found[1, 0] < 0.5
     assert found[1, 0] < found[2, 0] < found[0, 0]
     assert reader.second_listing == beside.rule
+
+
+def test_what_is_nearer_to_the_question_counts_more_beside_an_earlier_reading():
+    beside = Weighing(SideWeights(own=1.0, relevance=4.0, usual=0.5), ListingRule(0.8, 0.4))
+    reader = judge(SharedWords(strength=1.0), beside_fast=beside)
+    texts, near = ["they teach"] * 3, [0.8, 0.2, np.nan]
+    found = read(reader, *texts, first=[[0.5, 0.5]] * 3, relevance=near)[:, 0]
+    assert found[1] < found[2] < found[0]
+    unread = read(reader, *texts, relevance=near)[:, 0]
+    assert unread[0] == unread[1] == unread[2]
 
 
 def test_a_batch_that_runs_into_its_time_limit_costs_no_other():
