@@ -24,7 +24,7 @@ _POOLS = {
         (BEST, "perfect choice (by labels)"),
     )
 }
-_LABELLED = {PLAIN: "rows/top-k/mrecall@5", OURS: "rows/guarded (defaults)/mrecall@5"}
+_LABELLED = {PLAIN: "rows/top-k/mrecall@5", OURS: "rows/guarded, fast judge/mrecall@5"}
 _PIR = {PLAIN: "groups/pir_demo/rows/merged/none/mean"}
 _LEFT_OUT = {OURS: "merged/left_out_1/all-MiniLM-L6-v2@7de245ceb623/mean"}
 RECORDED: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
