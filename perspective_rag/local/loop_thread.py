@@ -22,6 +22,7 @@ class LoopThread:
     def __init__(self, closing: Callable[[], Awaitable[None]]) -> None:
         self._process = os.getpid()
         self._closing_down = closing
+        self.ended = False
         self._loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=_serve, args=(self._loop,), daemon=True)
         self.thread.name = "perspective-rag-http"
@@ -37,6 +38,7 @@ class LoopThread:
 
     def end(self) -> None:
         """Cancels what runs, closes, and stops the event loop, without waiting for it."""
+        self.ended = True
         if self._process == os.getpid() and not self._loop.is_closed():
             with suppress(RuntimeError):  # closed meanwhile
                 self._loop.call_soon_threadsafe(self._close)

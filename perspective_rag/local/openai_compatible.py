@@ -174,7 +174,7 @@ class OpenAICompatibleLLM:
                         yield without_secrets(text, self._secrets)
 
     def close(self) -> None:
-        """Closes the connections; a later call opens new ones."""
+        """Closes the connections: calls under way raise LLMError, later ones open new ones."""
         with self._starting:
             running, self._running = self._running, None
         if running is not None and self._process == os.getpid():
@@ -194,14 +194,20 @@ class OpenAICompatibleLLM:
                 with llm_errors(self.name, prompt, self._secrets):  # there is no key
                     self._running = _Running(self._settings())
                 weakref.finalize(self, self._running.end).atexit = False
-            return self._running.start(self._exchange(self._running.client, prompt))
+            return self._running.start(self._exchange(self._running, prompt))
 
-    async def _exchange(self, client: Any, prompt: Prompt) -> Completion:
+    async def _exchange(self, running: _Running, prompt: Prompt) -> Completion:
         from openai import APIStatusError
 
         async def create(extras: frozenset[str]) -> Any:
-            async with aheld(self._limiter, "llm"):
-                return await client.chat.completions.create(**self._request(prompt, extras))
+            send = running.client.chat.completions.create
+            try:
+                async with aheld(self._limiter, "llm"):
+                    return await send(**self._request(prompt, extras))
+            except asyncio.CancelledError:
+                if not running.ended:
+                    raise
+                raise ConnectionError("the client was closed meanwhile") from None
 
         wanted = self._extras(prompt) - self._rejected
         with llm_errors(self.name, prompt, self._secrets):

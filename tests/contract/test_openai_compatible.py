@@ -292,6 +292,22 @@ async def test_it_can_be_closed_and_used_again():
         await llm.aclose()
 
 
+async def test_calls_under_way_when_it_is_closed_are_llm_errors():
+    with fake.OpenAIServer(fake.hangs(PATIENCE)) as server:
+        llm = llm_for(server)
+        calls = [
+            asyncio.create_task(asyncio.to_thread(llm.complete, Prompt("p", "x"))),
+            asyncio.create_task(llm.acomplete(Prompt("p", "y"))),
+        ]
+        while len(server.bodies) < 2:
+            await asyncio.sleep(0.01)
+        await llm.aclose()
+        for call in calls:
+            with pytest.raises(LLMError, match="'p': ConnectionError: the client was closed"):
+                await call
+        server.released.set()
+
+
 def test_32_threads_share_one_client_and_get_their_own_replies(monkeypatch: pytest.MonkeyPatch):
     import openai
 
