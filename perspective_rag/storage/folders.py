@@ -105,9 +105,18 @@ def open_sealed(folder: Path, open: Callable[[Path], T | None]) -> T | None:
     return None
 
 
+def written_sums(folder: Path) -> dict[str, list[int]]:
+    """The size and the CRC-32 of each file of a folder, as ``write_sealed`` wrote it.
+
+    Raises OSError or ValueError where they cannot be read.
+    """
+    sums: dict[str, list[int]] = from_json((folder / _SUMS).read_bytes())
+    return sums
+
+
 def _check(folder: Path) -> None:
     try:
-        written = from_json((folder / _SUMS).read_bytes())
+        written = written_sums(folder)
     except FileNotFoundError:
         raise ValueError("it has no checksums, as of an earlier build") from None
     found = _sums(folder)

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from perspective_rag.errors import CorpusError
+from perspective_rag.storage.folders import written_sums
 from perspective_rag.text import from_json
 from perspective_rag.types import Passage
 
@@ -18,21 +19,25 @@ _LINES, _OFFSETS = "passages.jsonl", "offsets.npy"
 
 
 class StoredPassages(Sequence[Passage]):
-    """The passages that ``write_passages`` wrote to ``folder``.
+    """The passages that ``write_passages`` wrote to ``folder``, a sealed one.
 
     Files are mapped into memory, so that opening them reads nothing. Raises CorpusError for a
-    folder that holds no such files; a passage that cannot be read raises it where it is asked for.
+    folder that holds no such files, or others than those of ``sums``; a passage that cannot be read
+    raises it where it is asked for.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, sums: list[int] | None = None) -> None:
         self.folder = folder
         self._all: list[Passage] | None = None
         try:
+            self._sums = written_sums(folder)[_LINES]
             with (folder / _LINES).open("rb") as stream:
                 self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
             self._offsets: Any = np.load(folder / _OFFSETS, mmap_mode="r")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise CorpusError(f"{folder} holds no passages: {error}") from error
+        if sums not in (None, self._sums):
+            raise CorpusError(f"{folder} holds other passages by now: load the corpus anew")
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -56,7 +61,7 @@ class StoredPassages(Sequence[Passage]):
             ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoredPassages, (self.folder,)
+        return StoredPassages, (self.folder, self._sums)
 
     def in_memory(self) -> list[Passage]:
         """All of them, read once and then kept: for what looks at every passage again and again."""

@@ -59,6 +59,18 @@ def test_what_is_kept_is_what_was_read(tmp_path, reads):
     assert list(pickle.loads(pickle.dumps(corpus)).passages) == plain.passages
 
 
+def test_a_pickled_corpus_is_not_opened_as_another(tmp_path):
+    path, cache = write(tmp_path / "a.jsonl"), tmp_path / "cache"
+    load(path, cache)
+    pickled = pickle.dumps(load(path, cache))
+    path.touch()
+    load(path, cache)  # kept anew, the same passages
+    assert pickle.loads(pickled).passages[0].text.startswith("zoos")
+    load(write(path, word="cats"), cache)
+    with pytest.raises(CorpusError, match="holds other passages by now"):
+        pickle.loads(pickled)
+
+
 def test_files_that_changed_came_or_went_are_read_again(tmp_path):
     folder, cache = tmp_path / "in", tmp_path / "cache"
     folder.mkdir()
