@@ -91,6 +91,9 @@ def open_sealed(folder: Path, open: Callable[[Path], T | None]) -> T | None:
 
     Returns:
         What ``open`` returns; None where there is no such folder.
+
+    Raises:
+        ConfigError, ImportError, MemoryError: Those of ``open``; the folder stays.
     """
     remove_left(folder)
     if not folder.is_dir():
@@ -99,6 +102,8 @@ def open_sealed(folder: Path, open: Callable[[Path], T | None]) -> T | None:
         _check(folder)
         if (found := open(folder)) is not None:
             return found
+    except (ConfigError, ImportError, MemoryError):  # nothing is wrong with the folder
+        raise
     except Exception as error:  # whatever a damaged file makes of its reader
         _log.warning("%s cannot be read and is made anew: %r", folder, error)
     shutil.rmtree(folder, ignore_errors=True)

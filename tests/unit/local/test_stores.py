@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perspective_rag.errors import ConfigError, MissingDependency
+from perspective_rag.local import stores
 from perspective_rag.local.stores import BM25Store, FaissStore, NumpyStore, nearest_word
 from perspective_rag.protocols import KeepsEmbeddings, Store
 from perspective_rag.types import Passage
@@ -243,6 +244,20 @@ def test_whatever_is_wrong_in_any_file_of_an_index_is_seen(tmp_path, caplog):
     (kept / "one more").write_text("{}")
     cached(tmp_path)
     assert "damaged: one more" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MissingDependency("local", "it"), ConfigError("no"), MemoryError()])
+def test_an_index_that_is_not_damaged_stays(tmp_path, monkeypatch, error):
+    cached(tmp_path)
+    [kept] = tmp_path.iterdir()
+
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(stores, "_Words", fail)
+    with pytest.raises(type(error)):
+        cached(tmp_path)
+    assert kept.is_dir()
 
 
 def test_nothing_is_left_behind_when_keeping_fails(tmp_path, monkeypatch, caplog):
