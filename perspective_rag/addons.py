@@ -64,7 +64,12 @@ from perspective_rag.local.chat import (
 from perspective_rag.local.corpus.embedding import embedded
 from perspective_rag.local.corpus.readers import ReadProblem, read_corpus
 from perspective_rag.local.corpus.records import Record, as_record
-from perspective_rag.local.local_pipeline import LocalArguments, list_judge, pipeline_over
+from perspective_rag.local.local_pipeline import (
+    LocalArguments,
+    check_judges,
+    list_judge,
+    pipeline_over,
+)
 from perspective_rag.local.loop_thread import LoopThread
 from perspective_rag.local.stores import predicate
 from perspective_rag.maths.vectors import as_matrix, as_vector, cosine, first_copies, normalised

@@ -103,6 +103,7 @@ def local_pipeline(
         ConfigError: ``llm_judge`` is given together with ``judge``, or an option cannot be used.
         MissingDependency: What a part runs on is not installed.
     """
+    check_judges(judge, llm_judge)  # before anything is embedded
     if embedder is None:
         from perspective_rag.local.onnx_minilm import OnnxMiniLM
 
@@ -171,11 +172,7 @@ def pipeline_over(
     ``vectors`` gives the judge the embeddings of passages. Everything else is as for
     ``local_pipeline``.
     """
-    if judge is not None and llm_judge is not None:
-        raise ConfigError(
-            "llm_judge is asked after the package's judge; with a judge of your own pass "
-            "judge=CascadeJudge(judge, llm_judge=...)"
-        )
+    check_judges(judge, llm_judge)
     if judge is None:
         second_judge = second_judge or second_judge_of("default", llm or llm_judge)
         judge = CascadeJudge(
@@ -188,6 +185,15 @@ def pipeline_over(
     return PerspectivePipeline(
         store, embedder=embedder, judge=judge, second_judge=second_judge, **options
     )
+
+
+def check_judges(judge: Judge | None, llm_judge: Judge | None) -> None:
+    """Raises ConfigError where both are given."""
+    if judge is not None and llm_judge is not None:
+        raise ConfigError(
+            "llm_judge is asked after the package's judge; with a judge of your own pass "
+            "judge=CascadeJudge(judge, llm_judge=...)"
+        )
 
 
 def list_judge(llm: LLM | None, judge: Judge) -> Judge:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perspective_rag import CachedEmbedder, ConfigError, PerspectivePipeline
-from perspective_rag.addons import LocalArguments, pipeline_over
+from perspective_rag.addons import LocalArguments, check_judges, pipeline_over
 from perspective_rag.extend import LLM, Embedder, Judge, SecondJudge
 from perspective_rag_scale.faiss_folder import FaissFolder
 
@@ -31,6 +31,7 @@ def folder_pipeline(
     ``local_pipeline``. Raises CorpusError for a folder that is no finished index, ConfigError for
     another embedder than the one it was built with and for ``llm_judge`` together with ``judge``.
     """
+    check_judges(judge, llm_judge)
     store = FaissFolder(folder)
     if embedder is None:
         from perspective_rag import OnnxMiniLM

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from perspective_rag.errors import ConfigError, CorpusError, MissingDependency
-from perspective_rag.testing import STORE_CHECKS, HashEmbedder, StoreCase
+from perspective_rag.testing import STORE_CHECKS, HashEmbedder, StoreCase, TableJudge
 from perspective_rag.types import Passage
 from perspective_rag_scale.faiss_folder import FaissFolder
 from perspective_rag_scale.filling import fill
+from perspective_rag_scale.folder import folder_pipeline
 from perspective_rag_scale.passage_file import PassageFile
 from perspective_rag_scale.sinks import faiss as sinks
 from perspective_rag_scale.sinks.faiss import FaissSink
@@ -112,6 +113,12 @@ def test_what_is_refused(tmp_path):
         FaissSink(tmp_path / "mine", model_name="hash")
     with pytest.raises(ConfigError, match="is a file"):
         FaissSink(tmp_path / "mine" / "notes.txt", model_name="hash")
+
+
+def test_two_judges_are_refused_before_the_folder_is_opened(tmp_path):
+    judge = TableJudge({})
+    with pytest.raises(ConfigError, match="CascadeJudge"):
+        folder_pipeline(tmp_path, judge=judge, llm_judge=judge)
 
 
 def test_a_folder_that_is_not_whole(tmp_path):

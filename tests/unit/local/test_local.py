@@ -16,7 +16,7 @@ from perspective_rag import (
     RuleExtractor,
     local_pipeline,
 )
-from perspective_rag.testing import ScriptedLLM, TableJudge
+from perspective_rag.testing import HashEmbedder, ScriptedLLM, TableJudge
 from perspective_rag.types import Passage, Prompt
 
 QUESTION = "Should zoos be closed?"
@@ -52,8 +52,12 @@ def test_a_language_model_decides_what_the_packaged_judge_leaves_uncertain() -> 
 
 def test_a_language_model_comes_after_the_packaged_judge_only() -> None:
     llm = LLMJudge(ScriptedLLM([]))
+    embedder = HashEmbedder()
     with pytest.raises(ConfigError, match="CascadeJudge"):
-        local_pipeline(Corpus([RELATED]), judge=TableJudge({}), llm_judge=llm)
+        local_pipeline(
+            Corpus([RELATED]), dense=True, embedder=embedder, judge=TableJudge({}), llm_judge=llm
+        )
+    assert embedder.embedded == []
 
 
 def says_both(prompt: Prompt) -> str:

@@ -246,7 +246,9 @@ def test_whatever_is_wrong_in_any_file_of_an_index_is_seen(tmp_path, caplog):
     assert "damaged: one more" in caplog.text
 
 
-@pytest.mark.parametrize("error", [MissingDependency("local", "it"), ConfigError("no"), MemoryError()])
+@pytest.mark.parametrize(
+    "error", [MissingDependency("local", "it"), ConfigError("no"), MemoryError()]
+)
 def test_an_index_that_is_not_damaged_stays(tmp_path, monkeypatch, error):
     cached(tmp_path)
     [kept] = tmp_path.iterdir()
