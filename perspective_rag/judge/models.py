@@ -7,6 +7,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -130,18 +131,31 @@ def onnx_runtime() -> tuple[Any, Any]:
     return onnxruntime, Tokenizer
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Whatever a missing or damaged file makes of its reader is a ConfigError that names it."""
+    try:
+        yield
+    except Exception as error:
+        raise ConfigError(
+            f"{path} cannot be read: install the package or copy the folder that it belongs to "
+            f"again ({error})"
+        ) from error
+
+
 def onnx_session(onnxruntime: Any, path: Path) -> Any:
     """A model on one thread, whose int8 products are exact on every processor.
 
     Where there is AVX2 and no VNNI, ONNX Runtime's products of unsigned and signed bytes overflow:
-    verdicts would depend on the machine.
+    verdicts would depend on the machine. Raises ConfigError for a file that is no model.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     # Threads that spin while they wait take a busy machine's cores from everything else.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.x64quantprecision", "1")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    with readable(path):
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 class OnnxModel:
@@ -162,7 +176,8 @@ class OnnxModel:
             if not each.is_file():
                 raise ConfigError(f"{each} is missing: needed are {', '.join(names)}")
         self.folder = path.parent
-        self._tokenizer = tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        with readable(self.folder / "tokenizer.json"):
+            self._tokenizer = tokenizer.from_file(str(self.folder / "tokenizer.json"))
         self._encoder = PairEncoder(self._tokenizer, max_tokens)
         self._session = onnx_session(onnxruntime, path)
         self._readers = ThreadPoolExecutor(threads or cores(), thread_name_prefix="judge")

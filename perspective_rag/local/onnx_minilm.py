@@ -17,7 +17,7 @@ import numpy as np
 from perspective_rag.errors import MissingDependency, count
 from perspective_rag.flow.driver import map_in_pool
 from perspective_rag.flow.limiter import check_wanted
-from perspective_rag.judge.models import onnx_session
+from perspective_rag.judge.models import onnx_session, readable
 from perspective_rag.maths.vectors import normalised
 from perspective_rag.types import PACKAGED, Matrix
 
@@ -95,11 +95,15 @@ class OnnxMiniLM:
 
     @cached_property
     def name(self) -> str:
-        """The model, and a hash of everything that its embeddings depend on."""
+        """The model, and a hash of everything that its embeddings depend on.
+
+        Raises ConfigError where a file is missing.
+        """
         # Not ``fingerprint``: trained probes and published results carry this name.
         found = hashlib.sha256(f"mean {self._max_tokens}".encode())
         for path in (self._model_path, _TOKENIZER):
-            found.update(path.read_bytes())
+            with readable(path):
+                found.update(path.read_bytes())
         return f"all-MiniLM-L6-v2-int8@{found.hexdigest()[:12]}"
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
@@ -116,6 +120,7 @@ class OnnxMiniLM:
             Rows of length 1, shape (n, d), float32; zeros for a blank text.
 
         Raises:
+            ConfigError: A file of the model is missing or damaged.
             MissingDependency: ONNX Runtime or tokenizers is not installed.
         """
         if not texts:
@@ -167,7 +172,8 @@ class OnnxMiniLM:
             raise MissingDependency("local", _PURPOSE) from error
         with self._lock:
             if self._loaded is None:
-                tokenizer = Tokenizer.from_file(str(_TOKENIZER))
+                with readable(_TOKENIZER):
+                    tokenizer = Tokenizer.from_file(str(_TOKENIZER))
                 tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
                 tokenizer.no_padding()
                 tokenizer.enable_truncation(self._max_tokens)

@@ -52,6 +52,17 @@ def test_shape_and_norm(embedder):
     assert np.isfinite(odd).all()
 
 
+def test_a_model_that_is_missing_or_damaged_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_minilm, "_packaged_model", lambda: tmp_path / "model.onnx")
+    embedder = OnnxMiniLM()
+    for ask in (lambda: embedder.name, lambda: embedder.embed_passages(["x"])):
+        with pytest.raises(ConfigError, match=r"model\.onnx cannot be read: install"):
+            ask()
+    (tmp_path / "model.onnx").write_bytes(b"damaged")
+    with pytest.raises(ConfigError, match=r"model\.onnx cannot be read: install"):
+        embedder.embed_passages(["x"])
+
+
 def test_the_values_of_the_original_model(embedder):
     rows = embedder.embed_queries(TEXTS[:2])
     for row, expected in zip(rows, ORIGINAL, strict=True):
