@@ -58,8 +58,9 @@ class CachedJudge(TableOfPairs, WrappedJudge):
             support = yield from judge_pairs(self.inner, sides, texts)
             return _without_proofs(support[:, None])
 
+        revision = self.revision
         keys = [
-            self._key("pair", [side], passage)
+            _key(revision, "pair", [side], passage)
             for side, passage in zip(perspectives, passages, strict=True)
         ]
         judged = yield from self._filled(keys, [""], ask)
@@ -89,8 +90,9 @@ class CachedJudge(TableOfPairs, WrappedJudge):
             support = yield from judge_two(self.inner, sides, chosen, near[rows])
             return _without_proofs(support)
 
+        revision = self.revision
         keys = [
-            self._key("sides", sides, passage, f"{value:.6f}")
+            _key(revision, "sides", sides, passage, f"{value:.6f}")
             for passage, value in zip(passages, near.tolist(), strict=True)
         ]
         judged = yield from self._filled(keys, ["", ""], ask)
@@ -128,14 +130,9 @@ class CachedJudge(TableOfPairs, WrappedJudge):
             flow = inner.judge_list(question, perspectives, chosen, near, exclusive=exclusive)
             return complete(flow, f"judge {self.name!r}", "a Judged")
 
-        keys = [self._key("list", perspectives, passage, question) for passage in passages]
+        revision = self.revision
+        keys = [_key(revision, "list", perspectives, passage, question) for passage in passages]
         return (yield from self._filled(keys, [each.id for each in perspectives], ask))
-
-    def _key(
-        self, form: str, perspectives: Sequence[Perspective], passage: Passage, about: str = ""
-    ) -> bytes:
-        sides = [(each.text, each.stance, each.claim) for each in perspectives]
-        return cache_key(form, self.revision, about, sides, passage.title, passage.text)
 
     def _filled(
         self,
@@ -156,9 +153,11 @@ class CachedJudge(TableOfPairs, WrappedJudge):
         for i, key in enumerate(keys):
             try:
                 values, spans = from_json((reply.value or {})[key])
-                support[i] = np.array(values, dtype=float)
+                row = np.array(values, dtype=float)
+                if row.shape != support[i].shape or not ((row >= 0.0) & (row <= 1.0)).all():
+                    continue
                 proofs[i] = {names[column]: Proof(*span) for column, span in spans}
-                own[i] = True
+                support[i], own[i] = row, True
             except (KeyError, ValueError, TypeError, IndexError):
                 continue  # not kept, or damaged: asked anew
         rows = np.flatnonzero(~own).tolist()
@@ -186,6 +185,17 @@ class CachedJudge(TableOfPairs, WrappedJudge):
     def close(self) -> None:
         """Closes the file."""
         self._kept.close()
+
+
+def _key(
+    revision: str,
+    form: str,
+    perspectives: Sequence[Perspective],
+    passage: Passage,
+    about: str = "",
+) -> bytes:
+    sides = [(each.text, each.stance, each.claim) for each in perspectives]
+    return cache_key(form, revision, about, sides, passage.title, passage.text)
 
 
 def _without_proofs(support: Matrix) -> Judged:

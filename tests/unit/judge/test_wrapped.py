@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -189,6 +191,32 @@ def test_a_file_that_fails_is_recorded_and_the_judge_is_asked(path):
     cached.close()
     assert not np.isnan(ask(cached, "table", book=book)[0]).any()
     assert len(book.degradations) == 2
+
+
+@pytest.mark.parametrize("row", ["[0.5]", "0.5", "[2.0, 0.5]", "[NaN, 0.5]", "[0.5, 0.5, 0.5]"])
+def test_a_row_that_no_judge_says_is_asked_anew(path, row):
+    expected, _ = ask(CachedJudge(Offering(), path), "sides")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE judge_verdicts SET value = ?", (f"[{row}, []]",))
+    judge = Offering()
+    np.testing.assert_array_equal(ask(CachedJudge(judge, path), "sides")[0], expected)
+    assert len(judge.judged) == 4
+
+
+def test_the_revision_is_computed_once_a_call(path):
+    class Costly(Offering):
+        asked = 0
+
+        @property
+        def revision(self):
+            Costly.asked += 1
+            return "1"
+
+    cached = CachedJudge(Costly(), path)
+    for form in ("table", "sides", "list"):
+        Costly.asked = 0
+        ask(cached, form)
+        assert Costly.asked == 1
 
 
 def test_threads_share_a_file(path):
