@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -135,12 +136,15 @@ class NumpyStore(_PassageStore):
                 f"embeddings must have shape ({len(self._passages)}, d), got shape {rows.shape}"
             )
         self._dimensions: int = rows.shape[1]
-        self._positions = {passage.id: i for i, passage in enumerate(self._passages)}
         self._create()
         # In pieces, so that a memory-mapped index of float16 is never whole in memory as float64.
         for start in range(0, len(rows), _CHUNK):
             piece = as_matrix(rows[start : start + _CHUNK], f"embeddings from row {start} on")
             self._add(start, np.ascontiguousarray(normalised(piece), dtype=np.float32))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {passage.id: i for i, passage in enumerate(self._passages)}
 
     def embeddings_of(self, passages: Sequence[Passage]) -> Matrix:
         """The vectors of passages, found by their ids.

@@ -102,8 +102,8 @@ class Corpus:
             on_problem: Called with each problem as it is met.
             on_passage: Called with each passage as it is read.
             cache: A folder in which a corpus of 1 MB or more is kept once it was read: it is not
-                read again while every file has the size and the dates it had. None: nothing is
-                kept.
+                read again while every file has the size and the dates it had. The first time all
+                passages are in memory, as without a cache. None: nothing is kept.
 
         Returns:
             The corpus.

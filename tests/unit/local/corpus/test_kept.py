@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 from perspective_rag import Corpus, CorpusError, local_pipeline
 from perspective_rag.local.corpus import loading
+from perspective_rag.local.stores import NumpyStore
 from perspective_rag.storage import folders
 from perspective_rag.storage.stored_passages import StoredPassages
 from perspective_rag.testing import HashEmbedder, RuleJudge
@@ -69,6 +71,16 @@ def test_a_pickled_corpus_is_not_opened_as_another(tmp_path):
     load(write(path, word="cats"), cache)
     with pytest.raises(CorpusError, match="holds other passages by now"):
         pickle.loads(pickled)
+
+
+def test_a_store_of_vectors_reads_no_passage_when_it_is_made(tmp_path, monkeypatch):
+    path, cache = write(tmp_path / "a.jsonl"), tmp_path / "cache"
+    load(path, cache)
+    passages = load(path, cache).passages
+    with monkeypatch.context() as patched:
+        patched.setattr(StoredPassages, "__getitem__", None)
+        store = NumpyStore(passages, np.eye(50))
+    np.testing.assert_array_equal(store.embeddings_of(passages[3:5]), np.eye(50)[3:5])
 
 
 def test_files_that_changed_came_or_went_are_read_again(tmp_path):
