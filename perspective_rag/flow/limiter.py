@@ -7,11 +7,12 @@ import os
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from perspective_rag.errors import count
 
@@ -86,6 +87,8 @@ def check_wanted() -> None:
 MOST_HANGING = 32
 """Calls of a stage that may hang at a time, where the limit is not higher."""
 
+_GLANCE = 1.0  # on Windows Ctrl-C ends no wait, but is seen between two
+
 
 class Limiter:
     """Lets at most ``limit`` calls of each stage run at a time; the others wait in their order.
@@ -109,13 +112,13 @@ class Limiter:
     def __init__(self, limit: int = 32) -> None:
         self.limit = count("limit", limit)
         self._begin()
+        _LIMITERS.add(self)
 
     def _begin(self) -> None:
-        self._process = os.getpid()
         self._lock = threading.Lock()
         self._held: defaultdict[str, set[Permit]] = defaultdict(set)
         self._hanging: defaultdict[str, int] = defaultdict(int)
-        self._waiting: defaultdict[str, deque[Future[Permit]]] = defaultdict(deque)
+        self._waiting: defaultdict[str, deque[_Waiting]] = defaultdict(deque)
         self._most_hanging = max(self.limit, MOST_HANGING)
 
     def acquire(self, stage: str) -> Permit:
@@ -132,6 +135,8 @@ class Limiter:
         """
         waiter = self.ask(stage)
         try:
+            while not waiter.done():
+                wait([waiter], _GLANCE)
             return waiter.result()
         except BaseException:
             self.forget(waiter)
@@ -139,28 +144,27 @@ class Limiter:
 
     async def aacquire(self, stage: str) -> Permit:
         """The same as ``acquire``, without blocking the event loop."""
-        waiter = self.ask(stage)
+        waiter = self.ask(stage, asyncio.get_running_loop())
         try:
             return waiter.result() if waiter.done() else await asyncio.wrap_future(waiter)
         except BaseException:
             self.forget(waiter)
             raise
 
-    def ask(self, stage: str) -> Future[Permit]:
+    def ask(self, stage: str, loop: asyncio.AbstractEventLoop | None = None) -> Future[Permit]:
         """Asks for a permit without waiting.
 
         Args:
             stage: The kind of call.
+            loop: The event loop that waits for it, if one does: once it is closed it gets none.
 
         Returns:
             A future of the permit: done at once where one is free. While too many calls of the
             stage hang its error is a TimeoutError.
         """
-        if self._process != os.getpid():  # whoever held permits is not in a forked process
-            self._begin()
         waiter: Future[Permit] = Future()
         with self._lock:
-            self._waiting[stage].append(waiter)
+            self._waiting[stage].append((waiter, loop))
         self._hand_out(stage)
         return waiter
 
@@ -196,7 +200,9 @@ class Limiter:
             queue, held, stuck = self._waiting[stage], self._held[stage], self._hanging[stage]
             refuses = stuck >= self._most_hanging
             while queue and (refuses or len(held) < self.limit):
-                waiter = queue.popleft()
+                waiter, loop = queue.popleft()
+                if loop is not None and loop.is_closed():
+                    continue
                 if waiter.set_running_or_notify_cancel():
                     permit = None if refuses else Permit(self, stage)
                     held.update([permit] if permit else [])
@@ -215,8 +221,9 @@ class Limiter:
 
     def _take_back(self, permit: Permit, stage: str, *, hangs: bool) -> None:
         with self._lock:
-            self._held[stage].discard(permit)
-            self._hanging[stage] += hangs
+            if permit in self._held[stage]:  # else it is of the process that forked this one
+                self._held[stage].discard(permit)
+                self._hanging[stage] += hangs
         self._hand_out(stage)
 
     def _hangs_no_longer(self, stage: str) -> None:
@@ -231,6 +238,19 @@ class Limiter:
 
     def __reduce__(self) -> tuple[type[Limiter], tuple[int]]:
         return Limiter, (self.limit,)
+
+
+_Waiting = tuple[Future["Permit"], asyncio.AbstractEventLoop | None]
+_LIMITERS: WeakSet[Limiter] = WeakSet()
+
+
+def _begin_anew() -> None:
+    for limiter in list(_LIMITERS):
+        limiter._begin()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 class Permit:

@@ -207,7 +207,15 @@ def forked(function):
 def test_a_forked_process_has_permits_places_and_connections_of_its_own():
     limiter = Limiter(1)
     permit = limiter.acquire("x")
-    assert forked(lambda: (limiter.acquire("x").release(), permit.release()))
+    permit.thread_begins()
+
+    def in_child():
+        assert limiter.running("x") == 0
+        permit.release()
+        assert limiter.hanging("x") == 0
+        limiter.acquire("x").release()
+
+    assert forked(in_child)
     assert limiter.running("x") == 1
     permit.release()
     with Trickling() as server:

@@ -108,6 +108,33 @@ async def test_cancelling_at_any_moment_loses_no_place(seed):
     (await limiter.aacquire("x")).release()
 
 
+def test_a_closed_event_loop_takes_no_permit():
+    limiter, loop = Limiter(1), asyncio.new_event_loop()
+    held = limiter.acquire("x")
+    task = loop.create_task(limiter.aacquire("x"))
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    held.release()
+    assert limiter.running("x") == 0
+    assert not task.done()
+
+
+def test_who_waits_in_a_thread_sees_an_interrupt_within_a_second(monkeypatch):
+    limiter, waits, plain = Limiter(1), [], threading.Condition.wait
+    held = limiter.acquire("x")
+
+    def noted(condition, timeout=None):
+        if threading.current_thread() is threading.main_thread():
+            waits.append(timeout)
+        return plain(condition, timeout)
+
+    threading.Timer(0.1, held.release).start()
+    monkeypatch.setattr(threading.Condition, "wait", noted)
+    limiter.acquire("x").release()
+    assert waits
+    assert all(seconds is not None and seconds <= 1.0 for seconds in waits)
+
+
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_waiting_for_a_place_is_not_the_calls_time(kind):
     limiter = Limiter(1)
