@@ -521,10 +521,6 @@ def normalised_text(text: str) -> str:
     return " ".join(nfkc(nfkc(text).casefold()).split())
 
 
-FORMAT = 1
-"""Of the file of a calibration."""
-
-
 @dataclass(frozen=True, slots=True)
 class RelevanceFloor:
     """The cosines to the question, of one encoder, below which nothing is about it.

@@ -118,12 +118,18 @@ def _entries(value: Any, text: str) -> list[Any]:
             except ValueError:
                 continue
         return entries or [value]
-    inner = next((each for each in value.values() if isinstance(each, list)), None)
-    if inner is not None:
-        return inner
-    within = (v for k, v in value.items() if isinstance(v, Mapping) and not _number(k))
-    by_number = next(within, value)
-    return [{"passage": k, **v} for k, v in by_number.items() if isinstance(v, Mapping)]
+    if not any(isinstance(v, Mapping) and _NUMBER.fullmatch(k) for k, v in value.items()):
+        inner = next((each for each in value.values() if isinstance(each, list)), None)
+        if inner is not None:
+            return inner
+        value = next((each for each in value.values() if isinstance(each, Mapping)), {})
+    # Keys that count from 0 are no numbers of passages: those are counted from 1.
+    from_zero = any(_NUMBER.fullmatch(key) and not _number(key) for key in value)
+    return [
+        v if from_zero or _number(_first(v, _NUMBER_KEYS)) else {"passage": k, **v}
+        for k, v in value.items()
+        if isinstance(v, Mapping)
+    ]
 
 
 def _verdict(entry: Mapping[str, Any], sides: int) -> ListVerdict | None:

@@ -287,7 +287,7 @@ class WrappedLLM(Generic[Held]):
             LLMError: Whatever the model raises. Neither error nor reply holds a key of the model's.
         """
         held = self._held(prompt)
-        with llm_errors(self.name, prompt, self.secrets()):
+        with llm_errors(self.name, prompt, self.secrets):
             if held is not None:
                 # It may refuse the schema alone: a failure of the plain request is the model's.
                 with suppress(Exception):
@@ -299,7 +299,7 @@ class WrappedLLM(Generic[Held]):
     async def acomplete(self, prompt: Prompt) -> Completion:
         """The same as ``complete``, without blocking the event loop."""
         held = self._held(prompt)
-        with llm_errors(self.name, prompt, self.secrets()):
+        with llm_errors(self.name, prompt, self.secrets):
             if held is not None:
                 with suppress(Exception):
                     return await self._asend(prompt, held)

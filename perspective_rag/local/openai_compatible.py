@@ -171,7 +171,7 @@ class OpenAICompatibleLLM:
                 for event in stream:
                     text = event.choices[0].delta.content if event.choices else None
                     if isinstance(text, str) and text:
-                        yield without_secrets(text, self._secrets)
+                        yield without_secrets(text, self._secrets())
 
     def close(self) -> None:
         """Closes the connections: calls under way raise LLMError, later ones open new ones."""
@@ -220,7 +220,7 @@ class OpenAICompatibleLLM:
                 # Only now is it known that the extras, and not the prompt, were at fault.
                 self._rejected |= wanted
             completion = _completion(prompt, response)
-            return replace(completion, text=without_secrets(completion.text, self._secrets))
+            return replace(completion, text=without_secrets(completion.text, self._secrets()))
 
     def _extras(self, prompt: Prompt) -> frozenset[str]:
         extras = {"schema"} if prompt.schema is not None else set()
@@ -261,7 +261,6 @@ class OpenAICompatibleLLM:
             "max_retries": self.max_retries,
         }
 
-    @property
     def _secrets(self) -> list[str]:
         return secrets_of(self._settings(), self.options)
 

@@ -32,7 +32,8 @@ def reciprocal_rank_fusion(
     each); higher: that ranking counts more.
     """
     votes: dict[Id, list[float]] = {}
-    for ranking, share in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+    shares = [1.0] * len(rankings) if weights is None else weights
+    for ranking, share in zip(rankings, shares, strict=True):
         for rank, identity in enumerate(dict.fromkeys(ranking), start=1):
             votes.setdefault(identity, []).append(share / (60 + rank))
     # fsum: ids with the same ranks in other lists tie exactly, whatever the order of the lists.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -103,12 +103,16 @@ def no_reply(name: str, prompt: Prompt, error: Exception, known: Iterable[str] =
 
 
 @contextmanager
-def llm_errors(name: str, prompt: Prompt, known: Iterable[str] = ()) -> Iterator[None]:
-    """Turns whatever is raised inside into the error that ``no_reply`` makes."""
+def llm_errors(
+    name: str, prompt: Prompt, known: Callable[[], Iterable[str]] = tuple
+) -> Iterator[None]:
+    """Turns whatever is raised inside into the error that ``no_reply`` makes; ``known`` is called
+    then, because a client may learn its key during the request.
+    """
     try:
         yield
     except Exception as raised:
-        failure = no_reply(name, prompt, raised, known)
+        failure = no_reply(name, prompt, raised, known())
         raise failure from failure.__cause__
 
 

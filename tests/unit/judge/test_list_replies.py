@@ -48,6 +48,13 @@ def read(text, *, count=3, sides=2):
         ",\n".join(json.dumps(each) for each in ENTRIES),
         json.dumps({str(each["passage"]): each for each in ENTRIES}),
         json.dumps({"verdicts": {str(each["passage"]): each for each in ENTRIES}}),
+        json.dumps(dict(enumerate(ENTRIES))),
+        json.dumps({"verdicts": dict(enumerate(ENTRIES))}),
+        json.dumps(
+            dict(enumerate([{"number": e.pop("passage"), **e} for e in map(dict, ENTRIES)]))
+        ),
+        json.dumps({"notes": [], **{str(each["passage"]): each for each in ENTRIES}}),
+        json.dumps({str(e.pop("passage")): {"id": "x", **e} for e in map(dict, ENTRIES)}),
         json.dumps([{**each, "passage": str(each["passage"])} for each in ENTRIES]),
         json.dumps([{**each, "passage": float(each["passage"])} for each in ENTRIES]),
         json.dumps([{**each, "passage": f"[{each['passage']}]"} for each in ENTRIES]),
@@ -131,6 +138,7 @@ BAD = [
     '{"verdicts": "A"}', '{"verdicts": null}', '{"verdicts": [[1, "A"]]}', '{"A": [1, 2]}',
     '{"verdicts": [{"passage": 1, "si', "[" * 5000, '{"a":' * 5000, "{" + '"' * 4999,
     '[{"passage": NaN, "side": "A"}]', '[{"passage": 1e400, "side": "A"}]',
+    json.dumps({"0": {"side": "A"}, "1": {"side": "B"}}),  # which passage is meant?
     json.dumps([{"passage": 1, "side": "Z" * 100_000}]), json.dumps({"passage": 99, "side": "A"}),
 ]  # fmt: skip
 

@@ -101,6 +101,11 @@ class Model(WrappedLLM[str]):
         return ["sk-secret"]
 
 
+async def replied(complete, prompt):
+    reply = complete(prompt)
+    return reply if isinstance(reply, Completion) else await reply
+
+
 PLAIN = Prompt("sides", "Which?")
 HELD = dataclasses.replace(PLAIN, schema={"type": "object"})
 
@@ -108,8 +113,7 @@ HELD = dataclasses.replace(PLAIN, schema={"type": "object"})
 @pytest.mark.parametrize("way", ["complete", "acomplete"])
 async def test_a_model_is_held_to_schemas_until_it_refuses_one(way):
     async def ask(model, prompt):
-        reply = getattr(model, way)(prompt)
-        return reply if isinstance(reply, Completion) else await reply
+        return await replied(getattr(model, way), prompt)
 
     model = Model()
     for prompt in (HELD, HELD, PLAIN):
@@ -126,6 +130,26 @@ async def test_a_model_is_held_to_schemas_until_it_refuses_one(way):
             await ask(failing, HELD)
         assert "sk-secret" not in str(error.value)
     assert failing.asked == ["held", None] * 2, "it did not refuse the schema alone"
+
+
+@pytest.mark.parametrize("way", ["complete", "acomplete"])
+async def test_a_key_that_the_model_learns_during_the_request_is_not_told(way):
+    class Lazy(Model):
+        key = ""
+
+        def request(self, prompt, held):
+            def send():
+                self.key = "opensesame"
+                raise ValueError("no: opensesame")
+
+            return send, None
+
+        def secrets(self):
+            return [self.key]
+
+    with pytest.raises(LLMError, match="no: ") as error:
+        await replied(getattr(Lazy(), way), PLAIN)
+    assert "opensesame" not in f"{error.value}{error.value.__cause__}"
 
 
 def test_queries_go_one_at_a_time_unless_the_model_embeds_them_as_passages():
