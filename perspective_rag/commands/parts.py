@@ -258,8 +258,11 @@ def encoder_of(spec: str) -> Embedder | None:
 def _made(spec: str) -> Any:
     """What ``factory()`` of ``module:factory`` returns; None for a word of another form."""
     module, _, factory = spec.partition(":")
-    named = module.replace(".", "").isidentifier() and factory.isidentifier()
-    return load_object(spec)() if named else None
+    if not (module.replace(".", "").isidentifier() and factory.isidentifier()):
+        return None
+    if (made := load_object(spec)()) is None:
+        raise ConfigError(f"{spec} returned None: does the function end with a return?")
+    return made
 
 
 def _names_server(spec: str, *engines: str) -> bool:

@@ -92,5 +92,6 @@ def test_a_retriever_knows_the_relevance_floor_and_embeds_its_queries_in_one_bat
     result = retriever.report("Should zoos be closed?")
     assert asked == [len(result.trace.queries)]
     assert result.related is not None
-    own = LlamaIndexEmbedder(model, bundle=QueryBundle("q", embedding=[1.0] * 384))
-    assert own.embed_queries(["q", "other"])[0].tolist() == [1.0] * 384
+    for given in ([1.0] * 384, np.ones(384)):
+        own = LlamaIndexEmbedder(model, bundle=QueryBundle("q", embedding=given))
+        assert own.embed_queries(["q", "other"])[0].tolist() == [1.0] * 384

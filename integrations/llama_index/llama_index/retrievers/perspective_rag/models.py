@@ -94,7 +94,9 @@ class LlamaIndexEmbedder(WrappedEmbedder):
     """
 
     def __init__(self, model: BaseEmbedding, *, bundle: QueryBundle | None = None) -> None:
-        brought = bundle is not None and (bundle.embedding or bundle.custom_embedding_strs)
+        brought = bundle is not None and (
+            bundle.embedding is not None or bool(bundle.custom_embedding_strs)
+        )
         alike = isinstance(model, PackagedEmbeddings) and not brought
         super().__init__(model, self._query, model.get_text_embedding_batch, alike=alike)
         self._bundle = bundle
