@@ -235,18 +235,28 @@ class PerspectiveRetriever(WrapperFields, BaseRetriever):
         return super().as_tool(args_schema, name=name, description=description, arg_types=arg_types)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **arguments: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,  # named, so that whoever wraps this retriever sees it
+        **arguments: Any,
     ) -> list[Document]:
         with children_of(run_manager.get_child(), heard=bool(run_manager.handlers)):
-            result = self.retrieve(query, **_given(arguments))
+            result = self.retrieve(query, **_given({"k": k, **arguments}))
         tell(result, run_manager.get_child())
         return documents_of(result, self.score_kind)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **arguments: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **arguments: Any,
     ) -> list[Document]:
         with children_of(run_manager.get_child(), heard=bool(run_manager.handlers)):
-            result = await self.aretrieve(query, **_given(arguments))
+            result = await self.aretrieve(query, **_given({"k": k, **arguments}))
         await atell(result, run_manager.get_child())
         return documents_of(result, self.score_kind)
 

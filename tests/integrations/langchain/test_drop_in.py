@@ -100,6 +100,13 @@ def test_k_is_not_handed_to_a_wrapped_retriever_that_returns_what_it_likes(docum
 # What as_retriever() was given, and what it can do
 
 
+async def test_one_retriever_around_another_asks_it_for_its_own_depth(store, judge, debate):
+    inner = PerspectiveRetriever(vectorstore=store, judge=None, k=2)
+    outer = PerspectiveRetriever(retriever=inner, judge=judge, k=5)
+    assert len(outer.invoke(debate.question)) == 5
+    assert len(await outer.ainvoke(debate.question)) == 5
+
+
 def test_tags_and_metadata_of_a_wrapped_retriever_stay(store, judge, debate, recorder):
     plain = store.as_retriever(tags=["tenant-1"], metadata={"team": "blue"})
     retriever = PerspectiveRetriever.wrap(plain, judge=judge)
