@@ -12,6 +12,7 @@ pytest.importorskip("tenacity")
 tokenizers = pytest.importorskip("tokenizers")
 
 from perspective_rag.judge.cross_encoder import DEFAULT_MODEL
+from perspective_rag.judge.models import onnx_session
 from tests.addons.scale.remote.servers import Model
 
 LABELS = ("support", "oppose", "neutral")
@@ -63,9 +64,7 @@ def packaged():
     """The model that comes with the package, as a server would run it."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(DEFAULT_MODEL / "model.onnx"), options)
+    session = onnx_session(onnxruntime, DEFAULT_MODEL / "model.onnx")
 
     def logits(ids, kinds):
         feed = {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": kinds}
